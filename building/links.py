@@ -29,7 +29,7 @@ def with_links_to(published: Collection[str], root: Path, page: str, text: str) 
 
     `published` has the files that are published and `page` is the page itself, as paths in the repository, which lies
     in `root`. A link to a folder becomes a link to the folder's README.md if that is published. A link to a file that
-    does not exist stays, so that whoever checks the links finds it.
+    does not exist stays, so that a check of the links finds it.
     """
 
     def replaced(found: re.Match[str]) -> str:

@@ -61,7 +61,7 @@ def _performed(draw: st.DrawFn, program: Program, drawing: Drawing, most: int) -
         else:
             drawing.end(draw)
     except Violation:
-        pass  # whoever judges the scenario meets it again
+        pass  # the judge of the scenario meets it again
     finally:
         if world is not None:
             world.close()

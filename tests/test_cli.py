@@ -125,7 +125,7 @@ def test_a_canary_that_is_not_found_is_a_violation(tmp_path):
         (["check", "--assume", "no-such"], "there is no capability 'no-such'"),
         (["check", "--scenarios", "0"], "0 is not in the range"),
         (["check", "--implementation", "tests.implementations:With", "--component", "deque"], "does not offer deque"),
-        (["check", "--implementation", "tests.implementations:SaysNonsense"], "must answer a mapping"),
+        (["check", "--implementation", "tests.implementations:SaysNonsense"], "must return a mapping"),
         (["check", "--implementation", "tests.implementations:ClaimsNonsense"], "must be a frozenset"),
         (["check", "--implementation", "tests.implementations:CannotSay"], "RuntimeError: ask me later"),
         (["check", "--implementation", "tests.implementations:Incomplete"], "every abstract method"),

@@ -56,7 +56,7 @@ class Stopped(BaseException):
 def needs_a_worker(plan: Plan, names: Names) -> bool:
     """Whether an implementation of the plan is not the suite's own, so that it could end the process that runs it.
 
-    Whoever looks names up with a function of their own answers for what it returns.
+    A caller with a lookup of its own is responsible for what the lookup returns.
     """
     return names.find is find_implementation and not all(map(is_ours, plan.implementations))
 

@@ -1,4 +1,4 @@
-"""The process that runs blocks for a campaign, until it is told to close (see `apart`)."""
+"""The process that runs blocks for a campaign, until it is asked to close (see `apart`)."""
 
 from __future__ import annotations
 

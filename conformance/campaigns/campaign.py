@@ -149,7 +149,7 @@ def resume(
 ) -> CampaignResult:
     """Continue a campaign that was stopped for any reason. Committed blocks are not run again.
 
-    `chosen`: those implementations of the plan that are not built in. Whoever calls this function must name them, since
+    `chosen`: those implementations of the plan that are not built in. The caller must name them, since
     the plan is a file, which does not decide what runs.
 
     The result is the same as without the stop, byte for byte. If the campaign already has a result, it is returned. A

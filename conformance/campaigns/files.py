@@ -4,9 +4,9 @@
     DIR/blocks/                                the committed blocks, which alone count (see `shards`)
     DIR/findings/                              what was found out when the blocks were done (see `kept`)
     DIR/code.json                              the code at the start, and each changed code that was accepted later
-    DIR/runner.json                            the kind of the runner at the start, for whoever resumes the campaign
-    DIR/driver.lock                            locked by the process that runs the campaign
-    DIR/result.json                            the result
+    DIR/runner.json                            the kind of the runner at the start, for a later resumption of the
+    campaign DIR/driver.lock                            locked by the process that runs the campaign DIR/result.json
+    the result
 
 A file whose name begins with a dot was incomplete when the campaign was stopped. Such files are ignored.
 """
@@ -81,7 +81,7 @@ def give_up(folder: Path) -> None:
 def own(folder: Path, name: str) -> Path:
     """Return the path of what a driver writes in its folder.
 
-    Raises: CampaignError if it is a link, since whoever made it decides where it leads.
+    Raises: CampaignError if it is a link, since its author decides where it leads.
     """
     path = folder / name
     if path.is_symlink():

@@ -4,7 +4,7 @@ The lock is on the file `driver.lock`, which stays. A file that were removed at 
 before and locked after that, while another process makes and locks a new file of the same name.
 
 Who asks who holds the lock must not take it, not even for a moment: a driver that starts in this moment would be
-refused. Linux answers that question for locks of open files (fcntl, F_OFD_GETLK). On other systems the file tells who
+refused. Linux answers that question for locks of open files (fcntl, F_OFD_GETLK). On other systems the file says who
 wrote it last, and a driver that ends empties it.
 """
 

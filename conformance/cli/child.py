@@ -25,12 +25,12 @@ class Child:
     """What a command knows that runs in a child."""
 
     writer: Writer
-    """Tells the process that guards this one where it is."""
+    """Sends to the process that guards this one where it is."""
     streams: Mapping[int, int]
     """The descriptors of stdout and stderr of the command, by those that an implementation takes for them."""
 
     def place(self, path: Path) -> Path:
-        """Returns where the command writes if it is told to write there: /dev/stdout is not that of this process."""
+        """Returns where the command writes if it is asked to write there: /dev/stdout is not that of this process."""
         stream = self.streams.get(descriptor_of(path) or 0)
         return path if stream is None else Path(f"/dev/fd/{stream}")
 

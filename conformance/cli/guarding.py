@@ -145,7 +145,7 @@ def is_guarded() -> bool:
 
 
 def following() -> Follow:
-    """Returns what makes the log of each program that is run. In a child, it tells the guard of every step."""
+    """Returns what makes the log of each program that is run. In a child, it notifies the guard of every step."""
     child = _child()
     if child is None:
         return unfollowed
@@ -157,19 +157,19 @@ def following() -> Follow:
 
 
 def followed(program: Program) -> Program:
-    """Returns the program. If this is the child, the process that guards it is told of every step."""
+    """Returns the program. If this is the child, the process that guards it is notified of every step."""
     program.log = following()(program)
     return program
 
 
 def saying() -> Callable[[str], None]:
-    """Returns a function that tells the process that guards this one what is done now."""
+    """Returns a function that notifies the process that guards this one of what is done now."""
     child = _child()
     return _nothing if child is None else child.writer.say
 
 
 def resting() -> None:
-    """Tell the process that guards this one that the suite is at work alone, for as long as it takes."""
+    """Notify the process that guards this one that the suite is at work alone, for as long as it takes."""
     if (child := _child()) is not None:
         child.writer.rest()
 
@@ -206,7 +206,7 @@ class _Shown:
         if not self._is_open:
             return child.wait(TICK)
         if self._selector.select(TICK):
-            with watch.pausing():  # whoever reads what is shown may take a while
+            with watch.pausing():  # the reader of what is shown may take a while
                 self._read()
             return False
         return child.has_ended()

@@ -133,7 +133,7 @@ class _Progress(Struct, frozen=True):
     drawn: Annotated[int, Meta(ge=0)]
     """How many fresh scenarios were drawn."""
     vain: Annotated[int, Meta(ge=0)]
-    """How many of the last ones failed alike in vain."""
+    """How many of the last ones failed alike and were not simpler."""
 
 
 class _Keeper:
@@ -162,14 +162,14 @@ class _Keeper:
             beside.unlink(missing_ok=True)
         else:
             self.keep(self._reduction.best)
-            beside.unlink(missing_ok=True)  # it may be a link, which whoever made it can let lead anywhere
+            beside.unlink(missing_ok=True)  # it may be a link, whose author can let it lead anywhere
             best, drawn, vain = self._reduction.best, self._reduction.drawn, self._reduction.vain
             reporting.write_json(beside, to_builtins(_Progress(scenario_id(self.named(best)), drawn, vain)))
 
 
 def _before(path: Path, scenario: Scenario) -> tuple[int, int]:
     """Return how many fresh scenarios an earlier reduction of this scenario has drawn, and how many of the last ones
-    failed alike in vain."""
+    failed alike and were not simpler."""
     try:
         progress = decode_json(read_bytes(_beside(path)), _Progress)
     except (OSError, ValueError):

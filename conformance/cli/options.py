@@ -25,7 +25,7 @@ from conformance.system.text import indented
 RUNNERS = ["auto", "inline", "processes", "spark"]
 
 NOBODY_READS = 141
-"""128 + SIGPIPE, as shells report it: whoever read the output has gone, as `head` does."""
+"""128 + SIGPIPE, as shells report it: the reader of the output has gone, as `head` does."""
 
 
 class _Console(CarefulConsole):

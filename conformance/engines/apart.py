@@ -39,7 +39,7 @@ from conformance.ports.registry import (
 )
 from conformance.scenarios import Entry, Scenario
 
-OWED = "every operation must answer, and leave its process alone"
+OWED = "every operation must return, and leave its process alone"
 USUAL = Limits()
 
 
@@ -165,7 +165,7 @@ def failure_of(component: Component, ended: Ended, with_log: bool = True) -> tup
 
 
 def violation(program: Program, failed: tuple[str, Broken, tuple[Any, ...]] | None) -> Violation | None:
-    """Returns the violation that a worker told, with the property of this process."""
+    """Returns the violation that a worker reported, with the property of this process."""
     if failed is None:
         return None
     slug, broken, step = failed

@@ -2,9 +2,9 @@
 
 The search draws and runs the scenario on the reference, and records the calls. It sends them in one message and gets
 one outcome for each call. Then it runs the scenario again, with the same ledger and the same properties, on a port that
-answers from the list of outcomes. Operations of threads are sent whole, one after the other. If the ledger, which has
-learned from these outcomes, would make another call than the one that was sent, the search runs the scenario again step
-by step. It does the same with every scenario that shows a violation, before it reports the violation.
+takes its results from the list of outcomes. Operations of threads are sent whole, one after the other. If the ledger,
+which has learned from these outcomes, would make another call than the one that was sent, the search runs the scenario
+again step by step. It does the same with every scenario that shows a violation, before it reports the violation.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Recording:
 
 
 class _Scripted:
-    """A port that answers from a list of outcomes, as long as the calls are those that were sent."""
+    """A port that takes its results from a list of outcomes, as long as the calls are those that were sent."""
 
     def __init__(self, script: _Script) -> None:
         self._script = script

@@ -1,6 +1,6 @@
 """Scenarios as lists of calls, which are drawn on the reference, performed on any implementation, and not judged.
 
-The outcomes only show whether an operation answers in the terms of its interface, and whether the same calls have the
+The outcomes only show whether an operation returns what its interface allows, and whether the same calls have the
 same outcomes again. Searches find what breaks a property.
 """
 
@@ -84,7 +84,7 @@ def unsaid(what: str) -> None:
 
 @contextmanager
 def in_use(make: Callable[[], Implementation], say: Callable[[str], None] = unsaid) -> Iterator[Implementation]:
-    """Make an implementation, and close it at the end of the block. `say` is told of it."""
+    """Make an implementation, and close it at the end of the block. `say` is notified of it."""
     say("")  # to start may take longer than a call
     implementation = make()
     try:
@@ -100,7 +100,7 @@ def perform(
 ) -> list[Happened]:
     """Perform the calls in order, up to a crash or a hang. Operations that wait go on as soon as they can.
 
-    `say` is told of each call before it is made.
+    `say` is notified of each call before it is made.
     """
     performance = _Performance(component, factory)
     try:

@@ -1,6 +1,6 @@
 """Finds the first difference between two runs of the same scenario.
 
-A difference is not a violation: one of the two answers may be right, or both. Only what the interface promises is
+A difference is not a violation: one of the two results may be right, or both. Only what the interface promises is
 compared, so the texts of errors are not.
 """
 
@@ -16,7 +16,7 @@ from conformance.ports import Resources
 from conformance.scenarios import Entry
 
 ENABLED = "enabled"
-"""The field of a difference before any answer: the ledger of one run enables the step, that of the other does not."""
+"""The field of a difference before any result: the ledger of one run enables the step, that of the other does not."""
 
 _encoder = msgspec.json.Encoder(order="deterministic")
 
@@ -74,7 +74,7 @@ def field_that_differs(left: Entry, right: Entry, resources: bool = True) -> str
 
 
 def alike(left: Any, right: Any) -> bool:
-    """Returns whether two answers are equal in everything that the interface promises."""
+    """Returns whether two results are equal in everything that the interface promises."""
     if isinstance(left, Resources) and isinstance(right, Resources):  # an unknown count (None) equals any count
         pairs = zip(astuple(left), astuple(right), strict=True)
         return all(a is None or b is None or a == b for a, b in pairs)

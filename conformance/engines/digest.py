@@ -302,7 +302,7 @@ _STEPS = (("a", "read_twice"), ("a", "count"), ("b", "flip"), ("a", ""), ("b", "
 
 
 def outcomes(depth: int, recogniser: Recogniser | None) -> dict[tuple[int, int] | None, None]:
-    """Returns what the operations can answer, found with or without recognising states."""
+    """Returns what the operations can return, found with or without recognising states."""
     found: dict[tuple[int, int] | None, None] = {}
     seen: set[State] = set()
     frontier: list[tuple[tuple[str, str], ...]] = [()]

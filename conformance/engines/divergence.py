@@ -1,6 +1,6 @@
 """Finds the differences between an implementation and a baseline that runs the same scenarios.
 
-A divergence is not a failure: one of the two answers may be right, or both. Only scenarios whose operations run whole
+A divergence is not a failure: one of the two results may be right, or both. Only scenarios whose operations run whole
 are compared, in configurations that both implementations understand. Each scenario counts with its first difference
 only, because the later ones may follow from the first. Divergences are grouped by operation, field and the kinds of the
 two outcomes. Scenarios in which one side breaks a property are listed apart: there the violation is reported, and the
@@ -49,7 +49,7 @@ class Group(NamedTuple):
 
     @property
     def free(self) -> bool:
-        """Whether neither side breaks a property, so that either answer may be right."""
+        """Whether neither side breaks a property, so that either result may be right."""
         return not self.broken_by_baseline and not self.broken
 
 
@@ -66,9 +66,9 @@ class Divergence:
     """The index of the entry in which the runs of that scenario differ. After its last step: in the fair drain."""
     step: Step
     baseline: Outcome | None
-    """What the baseline answered there. None: the step was not enabled, or the run had ended."""
+    """What the baseline returned there. None: the step was not enabled, or the run had ended."""
     other: Outcome | None
-    """What the implementation answered there, or None as for the baseline."""
+    """What the implementation returned there, or None as for the baseline."""
 
     @property
     def in_drain(self) -> bool:

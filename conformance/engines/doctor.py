@@ -1,7 +1,7 @@
 """Finds out what an implementation does wrong as an adapter, in the order in which a person would fix it.
 
 The doctor does not search for bugs. It examines what a search assumes: that the factory makes ports, that every
-operation answers in the terms of its interface, that a fresh port has no old state, and that the same calls have the
+operation returns what its interface allows, that a fresh port has no old state, and that the same calls have the
 same outcomes, in one message or step by step. If something is wrong, the doctor skips what depends on it.
 """
 
@@ -23,7 +23,7 @@ from conformance.ports import (
 )
 
 Say = Callable[[str], None]
-"""Is told what is done now. Nothing: the suite itself is at work, or an implementation is started."""
+"""Is called with what is done now. Nothing: the suite itself is at work, or an implementation is started."""
 
 
 def examine(
@@ -31,7 +31,7 @@ def examine(
 ) -> Iterator[Examined]:
     """Yields the results of all examinations in order. It calls `make` again when it needs a fresh implementation.
 
-    `say` is told what is done with the implementation, before it is done.
+    `say` is called with what is done with the implementation, before it is done.
 
     Raises: UnusableImplementation if the implementation cannot be started.
     """
@@ -54,11 +54,11 @@ def _examine(
         offered = offered_components(implementation)
     except UnusableImplementation as error:
         if not wrong:
-            yield Examined("what it offers", str(error), "Correct what `components` and `capabilities` answer.")
+            yield Examined("what it offers", str(error), "Correct what `components` and `capabilities` return.")
         return
     components = [one for one in known if one in offered]
     yield Examined(
-        "start", f"{about} answered after {seconds:.2f} s. Components: {', '.join(components) or 'none'}. "
+        "start", f"{about} returned after {seconds:.2f} s. Components: {', '.join(components) or 'none'}. "
         f"Capabilities: {', '.join(sorted(implementation.capabilities)) or 'none'}.", noted=True,
     )  # fmt: skip
     if unknown := sorted(set(map(str, offered)) - set(known)):
@@ -117,13 +117,13 @@ def _claims(implementation: Implementation, patients: list[Patient], all_healthy
     claimed = implementation.capabilities
     if Capability.RESOURCES in claimed and all_healthy and not any(one.counts_resources for one in patients):
         yield Examined(
-            "capabilities", "It claims `resources`, but `resources` never answered a count.",
-            "Answer counts (0 is a count), or do not claim `resources`.",
+            "capabilities", "It claims `resources`, but `resources` never returned a count.",
+            "Return counts (0 is a count), or do not claim `resources`.",
         )  # fmt: skip
     armed = [one for patient in patients for one in patient.faults_armed]
     if Capability.FAULTS in claimed and armed and not any(armed):
         yield Examined(
-            "capabilities", f"It claims `faults`, but `fault` answered false to each of {len(armed)} faults.",
+            "capabilities", f"It claims `faults`, but `fault` returned false to each of {len(armed)} faults.",
             "Let what is called fail where the interface says that it can, or do not claim `faults`.",
         )  # fmt: skip
     seems: dict[Capability, str] = {}

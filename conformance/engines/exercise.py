@@ -148,7 +148,7 @@ def holes(program: Program, tally: Tally) -> list[Hole]:
 def comparable(every: dict[Setting, Cell]) -> dict[Setting, Cell]:
     """Returns the cells at steps that concern one channel, or those at all other steps: where most cases are.
 
-    The others say nothing: a rule about an element that was polled has nothing to judge at a poll that answers nothing.
+    The others say nothing: a rule about an element that was polled has nothing to judge at a poll that returns nothing.
     """
     one = {setting: cell for setting, cell in every.items() if setting.channel in (LOCAL, REMOTE)}
     whole = {setting: cell for setting, cell in every.items() if setting not in one}

@@ -264,14 +264,15 @@ class Explorer:
         return False
 
     def _key(self, world: World, counts: tuple[Any, ...]) -> tuple[Any, ...] | bytes:
-        """Returns what tells a state from others."""
+        """Returns what distinguishes a state from others."""
         digest = self._recogniser.digest(world)
         self.work += len(digest)
         orders = self._orders_that_count(world)
         return (counts, digest, orders) if self._hash is None else self._hash.of((counts, orders, *digest))
 
     def _key_of(self, exchange: Exchange, steps: list[Step]) -> tuple[Any, ...] | bytes:
-        """Returns what tells the state from others that is reached with the values exchanged. Raises: ScopeError."""
+        """Returns what distinguishes the state from others that is reached with the values exchanged. Raises:
+        ScopeError."""
         world = World(self._silent, self.scope.config)
         counts: tuple[Any, ...] = (0,) * len(self._bounds)
         for step in exchange(steps):

@@ -6,7 +6,7 @@ property = "priority-events-leave-with-and-without-credit"
 component = "subpartition"
 class = "stuck"
 ticket = "FLINK-40519"
-reason = "a blocked subpartition hands out priority events, but is not available for them"
+reason = "a blocked subpartition delivers priority events, but is not available for them"
 scenario = "flink-40519-availability.json"      # beside this file, or in a folder below
 implementation = "flink-component@2.3.0"  # optional: for this one only
 ```

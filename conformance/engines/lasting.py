@@ -33,7 +33,7 @@ class LastingWorker:
 
     @property
     def hello(self) -> Any:
-        """The answer to the first request. Raises: as `ask`."""
+        """The response to the first request. Raises: as `ask`."""
         return self._running().hello
 
     def ask(

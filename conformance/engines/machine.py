@@ -144,7 +144,7 @@ class ConformanceMachine(RuleBasedStateMachine):
             self._count(world)
 
     def _count(self, world: World | None) -> None:
-        """Tell the statistics of Hypothesis how the run ended, and which goals it reached."""
+        """Report to the statistics of Hypothesis how the run ended, and which goals it reached."""
         name, failed = self.program.component.name, self.violation
         event(f"{name}: every property held" if failed is None else f"{name}: failed, {failed.property.slug}")
         exercised = b"" if world is None else world.judge.evidence.exercised()
@@ -194,7 +194,8 @@ def state_machine(program: Program) -> type[ConformanceMachine]:
 def _class_name(program: Program) -> str:
     """Returns the name of a machine, `MyEngineSubpartitionMachine`.
 
-    Hypothesis keeps failing examples by this name, so it tells implementations apart, and is the same in every process.
+    Hypothesis keeps failing examples by this name, so it distinguishes implementations, and is the same in every
+    process.
     """
     words = re.findall("[A-Za-z0-9]+", f"{program.implementation.name} {program.component.name}")
     name = "".join(word[0].upper() + word[1:] for word in words) + "Machine"

@@ -51,7 +51,7 @@ class Patient:
     def __init__(
         self, program: Program, make: Callable[[], Implementation], say: Callable[[str], None] = unsaid
     ) -> None:
-        """`say` is told what is done with the implementation, before it is done."""
+        """`say` is called with what is done with the implementation, before it is done."""
         self.component = program.component
         self.scenarios: list[tuple[Call, ...]] = []
         self.histories: list[list[Happened]] = []
@@ -95,7 +95,7 @@ class Patient:
     def _perform(self, calls: Sequence[Call]) -> list[Happened]:
         return perform(self.component, self._program.factory, calls, self._say)
 
-    # ---- ports ---------------------------------------------------------------------------------------------------
+    # ---- ports -------------------------------------------------------------------------------------------------------
     def _ports(self) -> Iterator[Examined]:
         configs: list[Any] = []
         for one in self._program.configs:
@@ -131,7 +131,7 @@ class Patient:
             "configurations", f"The factory makes ports from {f'all {len(configs)}' if len(configs) > 1 else 'it'}."
         )
 
-    # ---- the same again ------------------------------------------------------------------------------------------
+    # ---- the same again ----------------------------------------------------------------------------------------------
     def _outcomes(self) -> Iterator[Examined]:
         for calls in draw(self._program):
             started = perf_counter()
@@ -163,7 +163,7 @@ class Patient:
             f"{_FRESH} A new object must drop the one before, with all data of it that is kept elsewhere.",
         )  # fmt: skip
 
-    # ---- answers -------------------------------------------------------------------------------------------------
+    # ---- results -----------------------------------------------------------------------------------------------------
     def _answers(self) -> Iterator[Examined]:
         reported: set[str] = set()
         doubtful: dict[str, Examined] = {}
@@ -191,39 +191,39 @@ class Patient:
         ]  # fmt: skip
         missing = [name for name in names if name not in called]
         if missing and not reported:
-            yield Examined(f"{self._name}: answers", f"No scenario called {', '.join(missing)}.", noted=True)
+            yield Examined(f"{self._name}: results", f"No scenario called {', '.join(missing)}.", noted=True)
         if not reported and not doubtful:
             yield self._well(
-                "answers", f"{len(names) - len(missing)} of {len(names)} operations were called, in "
-                f"{len(self.scenarios)} scenarios and {self.calls} calls; each answered what its interface says.",
+                "results", f"{len(names) - len(missing)} of {len(names)} operations were called, in "
+                f"{len(self.scenarios)} scenarios and {self.calls} calls; each returned what its interface says.",
             )  # fmt: skip
 
     def _was_foreseen(self, number: int) -> bool:
-        """Returns whether all earlier answers were those of the reference, so that the last call was allowed."""
+        """Returns whether all earlier results were those of the reference, so that the last call was allowed."""
         return _alike(self.histories[number][:-1], self._owed(self.scenarios[number]))
 
     def _unanswered(self, number: int) -> Examined:
-        """Returns the finding for the last call of a history, which got no proper answer."""
+        """Returns the finding for the last call of a history, which did not return what its interface allows."""
         call, outcome = self.histories[number][-1]
         operation = str(call[0])
         kind, reason, _ = _error(outcome.error)
         if operation == NEW:
             return self._wrong(
-                "answers", f"In the middle of a scenario, the factory made no port from {shown(call[1])}: {reason}.",
+                "results", f"In the middle of a scenario, the factory made no port from {shown(call[1])}: {reason}.",
                 "A scenario makes further ports where a restore begins; each replaces the port before.",
             )  # fmt: skip
-        found = f"`{operation}` did not answer call {len(self.histories[number]) - 1}, {shown(call)}: {reason}."
+        found = f"`{operation}` did not return call {len(self.histories[number]) - 1}, {shown(call)}: {reason}."
         wants = _type_name(answer_type(getattr(self.component.port, operation)))
-        cure = f"`{operation}` answers {wants}, or an error of a kind other than crashed."
+        cure = f"`{operation}` returns {wants}, or an error of a kind other than crashed."
         if kind == ErrorKind.HUNG:
-            cure = f"`{operation}` must answer at once: {wants}, or that it waits. No operation may block the program."
+            cure = f"`{operation}` must return at once: {wants}, or that it waits. No operation may block the program."
         for capability, needed in NEEDED.items():
             if {operation, f"{self._name}.{operation}"} & set(needed) and capability in self._program.capabilities:
                 found += f" The implementation claims `{capability}`, which needs the operation."
                 cure += f" If the operation is not possible, do not claim `{capability}`."
-        return self._wrong("answers", found, cure)
+        return self._wrong("results", found, cure)
 
-    # ---- capabilities --------------------------------------------------------------------------------------------
+    # ---- capabilities ------------------------------------------------------------------------------------------------
     def unclaimed(self) -> Iterator[Capability]:
         """Yields the capabilities that the implementation does not claim, and with which it breaks no property in a
         scenario that breaks one. Searches find more; this is a first look at a few scenarios."""
@@ -236,7 +236,7 @@ class Patient:
                 break
         self._say("")
 
-    # ---- in one message ------------------------------------------------------------------------------------------
+    # ---- in one message ----------------------------------------------------------------------------------------------
     def _batch(self) -> Iterator[Examined]:
         batch = self._program.implementation.batch
         if batch is None:
@@ -279,12 +279,12 @@ class Patient:
         self.batches += 1
         if waits:
             return None, self._wrong(
-                "in one message", "An operation that waits step by step got an answer in a `scenario` without waiting.",
+                "in one message", "An operation that waits step by step ended in a `scenario` without waiting.",
                 "Answer it with `blocked` there, too; the suite then runs the scenario step by step.",
             )  # fmt: skip
         return [Happened(call, outcome) for call, outcome in zip(calls, outcomes, strict=True)], None
 
-    # ---- the end -------------------------------------------------------------------------------------------------
+    # ---- the end -----------------------------------------------------------------------------------------------------
     def _release(self) -> Iterator[Examined]:
         for calls in self.scenarios:
             for part in (calls[: max(1, len(calls) // 2)], calls):
@@ -315,7 +315,7 @@ class Patient:
             held = [f"{name} {count}" for name, count in asdict(outcome.value).items() if count]
             if held and not any(self._legally_held(calls, history)):
                 return self._wrong(
-                    "release", f"After `release`, `resources` still answers {', '.join(held)}, {after}.",
+                    "release", f"After `release`, `resources` still returns {', '.join(held)}, {after}.",
                     "Give everything back in `release`, and count only what is held now; or do not claim `resources`.",
                 )  # fmt: skip
         return None
@@ -324,7 +324,7 @@ class Patient:
         """Returns the counts of what may still be held after these calls: what the consumer took and did not return."""
         owed = self._owed(calls)
         if not _alike(history[:-1], owed):
-            return [1]  # unknown: with other answers, it may have handed out other buffers
+            return [1]  # unknown: with other results, it may have given other buffers
         value = next(one.outcome.value for one in reversed(owed) if one.call[0] == "resources")
         return [count for count in asdict(value).values() if count]
 
@@ -339,7 +339,7 @@ class Patient:
         return Examined(f"{self._name}: {what}", found)
 
 
-_DOUBT = "Earlier answers differed from those of the reference: only `conformance check` can judge this one."
+_DOUBT = "Earlier results differed from those of the reference: only `conformance check` can judge this one."
 
 
 def _until_the_end(history: list[Happened]) -> list[Happened]:
@@ -353,7 +353,7 @@ def _is(kind: ErrorKind, happened: Happened) -> bool:
 
 
 def _alike(mine: Sequence[Happened], theirs: Sequence[Happened]) -> bool:
-    """Returns whether the answers to the calls that both have are the same. Signals and resources are not compared."""
+    """Returns whether the results to the calls that both have are the same. Signals and resources are not compared."""
     first, second = ([one for one in history if one.call[0] != "resources"] for history in (mine, theirs))
     return all(_value(one) == _value(other) for one, other in zip(first, second, strict=False))
 

@@ -27,7 +27,7 @@ def audit_folder(folder: Path, implementation: Implementation | None = None) -> 
         implementation.close()
     if found is None:
         raise UnusableImplementation(
-            f"{implementation.name} cannot read channel state: its method `audit` answers None. "
+            f"{implementation.name} cannot read channel state: its method `audit` returns None. "
             "Without --implementation, the folder is read in the format of the suite"
         )
     return found

@@ -42,7 +42,7 @@ class Watch:
         if self._reader.beats != self._beats:
             self._beats, self._since = self._reader.beats, now
         if patience is not None and now - self._since > patience:
-            return "it did not answer in time", FailureClass.HUNG
+            return "it did not return in time", FailureClass.HUNG
         if now - self._looked >= TICK / 2:  # a process that writes without end is asked for at every part
             self._looked = now
             if self._started.memory() > self._limits.memory_mib << 20:

@@ -159,7 +159,7 @@ class Worker:
         )
         self._patience = START_SECONDS
         self.hello: Any = self.ask(*hello, told=told)
-        """The answer to the first request."""
+        """The response to the first request."""
         self._patience = limits.step_seconds + (START_SECONDS if self.hello.starts_programs else 0)
 
     @property
@@ -246,7 +246,7 @@ class Worker:
             return
         self._said += chunk
         del self._said[:-_KEPT_LOG]
-        with self._watch.pausing():  # whoever reads what is shown may take a while
+        with self._watch.pausing():  # the reader of what is shown may take a while
             self._relay.show(chunk)
 
     def _ended(

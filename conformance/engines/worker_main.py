@@ -1,4 +1,4 @@
-"""The process that runs an implementation for a driver: it answers requests until it is told to close (see `worker`).
+"""The process that runs an implementation for a driver: it answers requests until it is asked to close (see `worker`).
 
 A request is the name of a method of the service and its arguments.
 """

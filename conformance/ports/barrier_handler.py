@@ -42,7 +42,7 @@ class BarrierHandlerPort(Port):
     Checkpoint ids and the sequence numbers of barriers are >= 1 and >= 0. The handler belongs to the task's thread,
     so operations never pause, and time passes only in `advance`.
 
-    It tells the inputs, the task and the checkpoint coordinator what to do by signals: `ConsumptionResumed`,
+    It asks the inputs, the task and the checkpoint coordinator by signals: `ConsumptionResumed`,
     `BarrierPrioritized`, `InputsCheckpointStarted`, `InputsCheckpointStopped`, `CheckpointTriggered`,
     `CheckpointDeclined`. No operation refuses what is obsolete, was cancelled, or comes for an older checkpoint.
 
@@ -86,9 +86,9 @@ class BarrierHandlerPort(Port):
 
     @abstractmethod
     def pending(self) -> Answer[int | None]:
-        """Answer the checkpoint of which something was received and that is not over; nothing if there is none."""
+        """Return the checkpoint of which something was received and that is not over; nothing if there is none."""
 
     def alignment_times(self) -> Answer[AlignmentTimes]:
-        """Answer how long the alignment in progress, or the last one, has taken (Flink: `getAlignmentDurationNanos`,
+        """Return how long the alignment in progress, or the last one, has taken (Flink: `getAlignmentDurationNanos`,
         `getCheckpointStartDelayNanos`). An engine that does not measure it leaves this method as it is."""
         return AlignmentTimes()

@@ -10,7 +10,7 @@ class Capability(StrEnum):
 
     BLOCKED_PRIORITY_LOCAL = "blocked-priority-local"
     """A blocked subpartition announces priority events and hands them out (FLINK-39018). Without it, a blocked
-    subpartition neither announces priority events nor hands them out before it is resumed, and answers that nothing is
+    subpartition neither announces priority events nor hands them out before it is resumed, and reports that nothing is
     available; so does a local channel."""
     BLOCKED_PRIORITY_REMOTE = "blocked-priority-remote"
     """A blocked subpartition does the same for a reader over the network, whether it has credit or not. Without it,
@@ -23,12 +23,12 @@ class Capability(StrEnum):
     OUTPUT_RECOVERED_UPSTREAM = "output-recovered-upstream"
     """A subpartition can recover output state. Without it, no scenario recovers output state there."""
     PERSISTED_READBACK = "persisted-readback"
-    """`persisted(checkpoint)` answers what was given to the channel state writer. Without it, what it answers is not
-    judged, but it must answer, also when a scenario restores: a local channel recovers then what it has answered. An
-    engine that cannot read back answers the empty value of the type, as if nothing was written: `absent`, or no records
+    """`persisted(checkpoint)` returns what was given to the channel state writer. Without it, what it returns is not
+    judged, but it must return, also when a scenario restores: a local channel recovers then what it has returned. An
+    engine that cannot read back returns the empty value of the type, as if nothing was written: `absent`, or no records
     in any channel. Chains are not tested."""
     RESOURCES = "resources"
-    """`resources()` answers real counts. Without it, counts may be null, and what is held is not judged."""
+    """`resources()` returns real counts. Without it, counts may be null, and what is held is not judged."""
     STEPPING = "stepping"
     """Operations pause at their locks and wherever they wait, so that a scenario can interleave them there. Without it,
     every operation runs until it ends or must wait, and races inside of operations are not tested."""
@@ -36,9 +36,9 @@ class Capability(StrEnum):
     """A remote channel can begin with any sequence number, as after a long run. Sequence numbers have 32 bits and wrap
     around. Without it, every channel begins with the sequence number 0."""
     FAULTS = "faults"
-    """`fault` lets what a component calls fail. It answers false if what is called there cannot be let fail: nothing is
-    armed then, and nothing is judged of it. An implementation that answers false to every fault is told that it never
-    used the capability. Without it, `fault` is not called, and nothing fails."""
+    """`fault` lets what a component calls fail. It returns false if what is called there cannot be let fail: nothing is
+    armed then, and nothing is judged of it. Of an implementation that returns false to every fault, reports say that
+    it never used the capability. Without it, `fault` is not called, and nothing fails."""
     RECOVERS_FIRST = "recover-first"
     """The consumer takes all recovered data before a channel is converted and before the first checkpoint starts.
     Without it, no scenario recovers in this way."""

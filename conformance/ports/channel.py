@@ -68,7 +68,7 @@ class InputChannelPort(Port):
     def take(self) -> Answer[BufferAndBacklog | None]:
         """Take the next element (Flink: `getNextBuffer`); None if there is nothing to take.
 
-        The end of recovered data is no element: a take that removes it answers None and signals `StateConsumed`.
+        The end of recovered data is no element: a take that removes it returns None and signals `StateConsumed`.
 
         Raises: PortError STATE from a recovered channel that is released or converted. A local channel raises none
         there, and a remote one is not asked.
@@ -138,7 +138,7 @@ class RecoveredChannelPort(InputChannelPort):
 
     @abstractmethod
     def convert(self) -> Answer[tuple[int, ...]]:
-        """Convert to a physical channel: answer the record ids that it takes over, and release this channel.
+        """Convert to a physical channel: return the record ids that it takes over, and release this channel.
 
         Raises: PortError STATE if state would be lost: with RECOVER_FIRST before the consumer has taken all of it, with
         IN_MEMORY before all of it was read, with PUSHED if a buffer is queued. IO if the exclusive buffers of the

@@ -10,7 +10,7 @@ from conformance.ports.port import Answer, Port
 
 
 class InputStatus(StrEnum):
-    """What the default action of a task answers about its input (Flink: `DataInputStatus`)."""
+    """What the default action of a task returns about its input (Flink: `DataInputStatus`)."""
 
     MORE_AVAILABLE = "more-available"
     """An element was taken, or another may be there: the task does not wait."""

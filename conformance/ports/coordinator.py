@@ -58,7 +58,7 @@ class CoordinatorPort(Port):
     No operation raises an error: what is refused, lost, or comes too late shows in signals.
 
     If the coordinator throws when it is asked for its state, that checkpoint fails and the whole job must be restarted;
-    if it throws when it is given a report, the whole job must be restarted. If it throws when it is told that a
+    if it throws when it is given a report, the whole job must be restarted. If it throws when it is notified that a
     checkpoint is complete or aborted, the job may go on. In each case, whatever else the turn does is done.
     """
 
@@ -106,18 +106,18 @@ class CoordinatorPort(Port):
     def abort(self, checkpoint: int, triggering: bool) -> Answer[None]:
         """A checkpoint failed. `triggering`: its barriers had not left, so `abort_triggering` comes first.
 
-        The coordinator is told (`CheckpointAbortNotified`).
+        The coordinator is notified (`CheckpointAbortNotified`).
         """
 
     @abstractmethod
     def complete(
         self, checkpoint: int, subsumed: tuple[int, ...], notify: bool
     ) -> Answer[tuple[tuple[Message, ...], ...]]:
-        """All subtasks have taken part in a checkpoint, and it is stored. Answers, by subtask, the reports that it
+        """All subtasks have taken part in a checkpoint, and it is stored. Returns, by subtask, the reports that it
         stores for replay. After rescaling there may be some of a subtask that the job has no more.
 
-        First each checkpoint in `subsumed` is aborted. `notify`: the coordinator is told
-        (`CheckpointCompleteNotified`); nobody is told of a savepoint (Flink: `notifyCheckpointComplete`).
+        First each checkpoint in `subsumed` is aborted. `notify`: the coordinator is notified
+        (`CheckpointCompleteNotified`); nobody is notified of a savepoint (Flink: `notifyCheckpointComplete`).
         """
 
     # ---- the main thread of the job master, and what arrives there
@@ -170,17 +170,17 @@ class CoordinatorPort(Port):
 
     @abstractmethod
     def notify_aborted(self, subtask: int, attempt: int, checkpoint: int) -> Answer[None]:
-        """The task is told that a checkpoint was aborted, by a request that may overtake events."""
+        """The task is notified that a checkpoint was aborted, by a request that may overtake events."""
 
     # ---- the attempts
     @abstractmethod
     def run(self, subtask: int, attempt: int) -> Answer[None]:
-        """An attempt switches to running; if it still runs at the time of the turn, the coordinator is told
+        """An attempt switches to running; if it still runs at the time of the turn, the coordinator is notified
         (`SubtaskReady`)."""
 
     @abstractmethod
     def fail_attempt(self, subtask: int, attempt: int, aborted: tuple[int, ...]) -> Answer[None]:
-        """An attempt fails or is cancelled, and the coordinator is told (`SubtaskFailed`). Requests to it fail.
+        """An attempt fails or is cancelled, and the coordinator is notified (`SubtaskFailed`). Requests to it fail.
 
         Then the abortion of the checkpoints in `aborted` is queued. These are usually all in progress (Flink:
         `CheckpointCoordinator.stopCheckpointScheduler`).
@@ -194,8 +194,8 @@ class CoordinatorPort(Port):
     def restart(self, subtasks: tuple[int, ...], restored: RestoredEvents, aborted: tuple[int, ...]) -> Answer[None]:
         """The job master restarts failed subtasks from a checkpoint, or from the beginning.
 
-        In one turn it queues the abortion of the checkpoints in `aborted`, tells the coordinator that each subtask is
-        reset (`SubtaskReset`), and deploys the next attempts.
+        In one turn it queues the abortion of the checkpoints in `aborted`, notifies the coordinator that each subtask
+        is reset (`SubtaskReset`), and deploys the next attempts.
         """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""What an operator coordinator and its surroundings are told, and what is on its way between them."""
+"""Notifications of an operator coordinator and its surroundings, and what is on its way between them."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ class CoordinatorCheckpointed(Struct, frozen=True, tag="coordinator-checkpointed
 
 
 class CheckpointCompleteNotified(Struct, frozen=True, tag="checkpoint-complete-notified"):
-    """The coordinator is told that a checkpoint is complete (Flink: `notifyCheckpointComplete`)."""
+    """The coordinator is notified that a checkpoint is complete (Flink: `notifyCheckpointComplete`)."""
 
     checkpoint: int
 
 
 class CheckpointAbortNotified(Struct, frozen=True, tag="checkpoint-abort-notified"):
-    """The coordinator is told that a checkpoint was aborted (Flink: `notifyCheckpointAborted`)."""
+    """The coordinator is notified that a checkpoint was aborted (Flink: `notifyCheckpointAborted`)."""
 
     checkpoint: int
 
@@ -77,7 +77,7 @@ class SubtaskReady(Struct, frozen=True, tag="subtask-ready"):
 
 
 class SubtaskFailed(Struct, frozen=True, tag="subtask-failed"):
-    """The coordinator is told that an attempt failed (Flink: `executionAttemptFailed`)."""
+    """The coordinator is notified that an attempt failed (Flink: `executionAttemptFailed`)."""
 
     subtask: int
     attempt: int

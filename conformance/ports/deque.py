@@ -48,7 +48,7 @@ class DequePort(Port):
 
     @abstractmethod
     def poll(self) -> Answer[int | None]:
-        """Take the head out and answer its handle; `None` if there is nothing."""
+        """Remove the head and return its handle; `None` if there is nothing."""
 
     @abstractmethod
     def contains_priority(self, handle: int) -> Answer[bool]:

@@ -94,7 +94,8 @@ class DrainerPort(Port):
     @abstractmethod
     def drain(self) -> Answer[Piece | None]:
         """Hand the next record to its channel, once there is a buffer for it. Returns: the record; nothing once
-        everything was handed on, and each channel was told so; also again. Called after `install`.
+        everything was handed on, and the end of recovered data was pushed into each channel; also again. Called after
+        `install`.
 
         Raises: PortError IO if it cannot be read, or no buffer can be had: the task fails then.
         """

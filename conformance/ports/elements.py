@@ -78,7 +78,7 @@ class Announcement(Struct, frozen=True, tag="announcement"):
 
 
 class CancelMarker(Struct, frozen=True, tag="cancel-marker"):
-    """Tells the consumer that `checkpoint` was aborted (Flink: `CancelCheckpointMarker`)."""
+    """Notifies the consumer that `checkpoint` was aborted (Flink: `CancelCheckpointMarker`)."""
 
     checkpoint: int
     data_type: ClassVar[DataType] = DataType.EVENT

@@ -2,7 +2,7 @@
 
 In JSON a number is equal to itself only, and `1`, `1.0` and `true` are not the same. So that an implementation in
 Python is judged as a program is, nothing counts here but `type(value)`: no method of the value is called. The driver
-asks this after every operation. Most answers have a type of which every value is right: these are found in a set.
+asks this after every operation. Most results have a type of which every value is right: these are found in a set.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ class Examined:
     """One check and its result: wrong if it has a `cure`, for information only if `noted`, and otherwise right."""
 
     what: str
-    """What was checked, in a few words: "greeting", "deque: answers"."""
+    """What was checked, in a few words: "greeting", "deque: results"."""
     found: str
     """The result, in sentences: what was wrong, and where."""
     cure: str = ""

@@ -17,24 +17,24 @@ class FaultKind(StrEnum):
     REFUSES = "refuses"
     """It cannot do now what is asked for, and says so; it can be asked again (Java: null, or an exception for that)."""
     ENDS = "ends"
-    """It has failed for good: this call fails, so does every later one, and whoever waits for it gets the error."""
+    """It has failed for good: this call fails, so does every later one, and every waiting caller gets the error."""
     SLOW = "slow"
     """It takes its time: the thread that calls it pauses there, and others go on. It does not fail, so that nothing is
-    signalled. Only fine scenarios tell it apart."""
+    signalled. Only fine scenarios distinguish it."""
     SHORT = "short"
     """It does a part of what was asked for and says how much, as a read may that gets fewer bytes. It does not fail, so
     that nothing is signalled."""
 
 
 UNNOTICED = (FaultKind.SLOW, FaultKind.SHORT)
-"""The kinds that are no failure: whoever calls must cope with them."""
+"""The kinds that are no failure: the caller must cope with them."""
 
 
 Places: TypeAlias = Mapping[str, tuple[FaultKind, ...]]
 """What a component calls that can fail, each with how it can fail."""
 CHANNEL_STATE_WRITER = "channel-state-writer"
 """The place where the channel state writer is handed buffers (Flink: `ChannelStateWriter.addInputData`), begins a
-checkpoint, or is told that the outputs are done."""
+checkpoint, or is notified that the outputs are done."""
 BUFFER_POOL = "buffer-pool"
 """The place where a buffer is asked for (Flink: `BufferPool.requestBuffer`)."""
 NETWORK_BUFFER_POOL = "network-buffer-pool"
@@ -49,12 +49,12 @@ a subpartition view)."""
 CONNECTION = "connection"
 """The place where something is sent to the producer: credit, a resumption (Flink: `PartitionRequestClient`)."""
 AVAILABILITY_LISTENER = "availability-listener"
-"""The place where the consumer is told that something is available (Flink: `BufferAvailabilityListener`)."""
+"""The place where the consumer is notified that something is available (Flink: `BufferAvailabilityListener`)."""
 CHANNEL_RELEASE = "channel-release"
 """The place where a gate releases one of its channels: that channel stays as it is, until the gate is released again
 (Flink: `InputChannel.releaseAllResources`)."""
 OPERATOR_COORDINATOR = "operator-coordinator"
-"""The place where the user's coordinator is asked for its state, given a report, or told of the end of a checkpoint
+"""The place where the user's coordinator is asked for its state, given a report, or notified of the end of a checkpoint
 (Flink: `OperatorCoordinator`)."""
 CHECKPOINT_START = "checkpoint-start"
 """The place where the inputs of a task start an unaligned checkpoint (Flink: `CheckpointableInput.checkpointStarted`).

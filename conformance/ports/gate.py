@@ -69,7 +69,7 @@ class GatePort(Port):
     If the channel state writer fails in a poll or in the start of a checkpoint, that operation fails with an error of
     kind `io`. If it fails in an arrival, if a subpartition cannot be requested, or if the buffer pool has no buffers
     for a channel that is converted, the gate keeps the error, notifies its reader of data, and a poll fails with an
-    error of kind `io`; polls before may answer what is queued already. An arrival may fail with the error besides, and
+    error of kind `io`; polls before may return what is queued already. An arrival may fail with the error besides, and
     a conversion or a request in place of the poll. When an operation of the task has failed, the task fails: nothing
     is called any more but observers and `release`. While the gate keeps an error, only `poll` is called besides.
     """

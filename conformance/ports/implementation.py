@@ -24,7 +24,7 @@ NEW = "new"
 """The call that makes a fresh port. Every run begins with one, and every restore in it is another one."""
 
 Batch: TypeAlias = Callable[[str, Any, Sequence[Call]], Sequence[Outcome]]
-"""Runs all calls of one scenario at once: `batch(component, config, calls)` answers one outcome per call."""
+"""Runs all calls of one scenario at once: `batch(component, config, calls)` returns one outcome per call."""
 
 
 class Limits(NamedTuple):

@@ -54,9 +54,9 @@ class ErrorKind(StrEnum):
     RELEASED = "released"
     """The resource was released while, or before, it was used."""
     CRASHED = "crashed"
-    """The implementation died, raised an unexpected exception, or gave an answer that the port does not allow."""
+    """The implementation died, raised an unexpected exception, or returned a value that the port does not allow."""
     HUNG = "hung"
-    """The implementation did not answer within its time limit."""
+    """The implementation did not return within its time limit."""
 
 
 class CheckpointReason(StrEnum):
@@ -136,7 +136,7 @@ class CreditAnnounced(Struct, frozen=True, tag="credit-announced"):
 
 
 class ConsumptionResumed(Struct, frozen=True, tag="consumption-resumed"):
-    """Tells the producer of a remote channel that the consumer resumes it (Flink: `resumeConsumption`)."""
+    """Resumes the producer of a remote channel for its consumer (Flink: `resumeConsumption`)."""
 
     channel: int = 0
 
@@ -178,7 +178,7 @@ class InputsCheckpointStarted(Struct, frozen=True, tag="inputs-checkpoint-starte
 
 
 class InputsCheckpointStopped(Struct, frozen=True, tag="inputs-checkpoint-stopped"):
-    """Tells every input of the task that an unaligned checkpoint is over (Flink:
+    """Asks every input of the task to stop an unaligned checkpoint that is over (Flink:
     `CheckpointableInput.checkpointStopped`)."""
 
     checkpoint: int

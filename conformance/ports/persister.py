@@ -47,16 +47,16 @@ class PersisterPort(Port):
 
     @abstractmethod
     def barrier(self, element: Element) -> Answer[int | None]:
-        """Answer the checkpoint id of an announcement, or of a barrier that is not obsolete; None for other elements.
+        """Return the checkpoint id of an announcement, or of a barrier that is not obsolete; None for other elements.
 
         Data behind a barrier that is not obsolete is not written. An obsolete barrier changes nothing, and neither does
-        an announcement; its checkpoint id is answered also if that checkpoint is obsolete.
+        an announcement; its checkpoint id is returned also if that checkpoint is obsolete.
         """
 
     @abstractmethod
     def barrier_received(self) -> Answer[bool]:
         """Whether the barrier of the newest checkpoint was received and that checkpoint is not over. Allowed in every
-        state; after a failure and after `release`, any answer is right."""
+        state; after a failure and after `release`, any result is right."""
 
     @abstractmethod
     def persisted(self, checkpoint: int) -> Answer[tuple[int, ...]]:

@@ -14,7 +14,7 @@ from conformance.ports.outcomes import ErrorKind, PortError, Signal
 T = TypeVar("T")
 
 Answer: TypeAlias = T | Coroutine[Any, Any, T]
-"""An operation answers at once, or is a coroutine: both `def` and `async def` override a port method."""
+"""An operation returns at once, or is a coroutine: both `def` and `async def` override a port method."""
 
 
 class Resources(Struct, frozen=True, omit_defaults=True):
@@ -33,7 +33,7 @@ class Resources(Struct, frozen=True, omit_defaults=True):
     open_files: int | None = None
     """Open file handles."""
     grants: int | None = None
-    """Promises of files to whoever still reads them: while one is there, the files are not deleted."""
+    """Grants of files to their readers: while one is held, the files are not deleted."""
 
 
 class Port(ABC):
@@ -70,7 +70,7 @@ class Port(ABC):
 
     @abstractmethod
     def resources(self) -> Answer[Resources]:
-        """Answer how many resources the component holds right now. Allowed in every state, also after `release`."""
+        """Return how many resources the component holds right now. Allowed in every state, also after `release`."""
 
     @abstractmethod
     def release(self) -> Answer[None]:

@@ -207,7 +207,7 @@ def offered_components(implementation: Implementation) -> frozenset[str]:
         ) from error
     if not isinstance(components, Mapping) or not all(callable(factory) for factory in components.values()):
         raise UnusableImplementation(
-            f"{implementation.name}: components() must answer a mapping from names to factories, it answered "
+            f"{implementation.name}: components() must return a mapping from names to factories, it returned "
             f"{type(components).__name__}."
         )
     if not isinstance(capabilities, frozenset) or not all(isinstance(one, Capability) for one in capabilities):
@@ -228,7 +228,7 @@ def check_can_be_read(name: object, what: str = "the name of an implementation")
     if not is_neutral_line(name):
         raise UnusableImplementation(
             f"{what} is {neutral_line(repr(name))}, and has characters that cannot be seen or that end a line: in what "
-            "is printed, nobody could tell it from the words of the suite. Leave them out; a command of several lines "
+            "is printed, it would look like words of the suite. Leave them out; a command of several lines "
             "goes into a file."
         )
 

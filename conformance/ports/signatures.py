@@ -1,4 +1,4 @@
-"""Reads the operations of a port, their operands and their answers from the abstract class."""
+"""Reads the operations of a port, their operands and their results from the abstract class."""
 
 from __future__ import annotations
 

@@ -133,10 +133,10 @@ class SpillPort(Port):
     # ---- any thread
     @abstractmethod
     def force_close(self) -> Answer[None]:
-        """The task is over: everything is deleted, whoever still reads. Allowed at any moment, also before `finish` and
-        after a failure. A second call changes nothing."""
+        """The task is over: everything is deleted, even if somebody still reads. Allowed at any moment, also before
+        `finish` and after a failure. A second call changes nothing."""
 
     # ---- observer
     @abstractmethod
     def buffered(self) -> Answer[int]:
-        """Answer how many appended records are in memory because they are not written yet. Asked before `finish`."""
+        """Return how many appended records are in memory because they are not written yet. Asked before `finish`."""

@@ -17,7 +17,7 @@ from conformance.ports.port import Answer, Port
 class SubpartitionConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """`exclusive_buffers`: the consumer's exclusive buffers per channel.
 
-    With 0, a poll hands out an empty finished buffer instead of skipping it, so that the consumer can give its credit
+    With 0, a poll returns an empty finished buffer instead of skipping it, so that the consumer can give its credit
     back.
     """
 
@@ -45,7 +45,7 @@ class BufferAndBacklog(Struct, frozen=True):
 
 
 class Availability(Struct, frozen=True):
-    """The answer of `available`, with the backlog as in `BufferAndBacklog`."""
+    """The result of `available`, with the backlog as in `BufferAndBacklog`."""
 
     available: bool
     backlog: int
@@ -76,7 +76,7 @@ class SubpartitionPort(Port):
 
     The producer adds elements and finishes buffers, the consumer attaches a view and polls. When the consumer polls an
     element that blocks the producer (an aligned or timeoutable barrier, the end of recovered output state), the
-    subpartition is blocked: until the consumer resumes it, it hands out priority events at most.
+    subpartition is blocked: until the consumer resumes it, it delivers priority events at most.
 
     Signals: `DataAvailable`, `PriorityAvailable(seq)`; none before a view is attached, and none after release. An
     operation may signal more or less than its docstring says, within the freedoms of the specification.
@@ -131,7 +131,7 @@ class SubpartitionPort(Port):
 
     @abstractmethod
     def poll(self) -> Answer[BufferAndBacklog | None]:
-        """Hand out the next element, or the readable part of an unfinished buffer, which stays queued; None if nothing
+        """Return the next element, or the readable part of an unfinished buffer, which stays queued; None if nothing
         can leave. Allowed whenever a view is attached, also without a notification and while blocked.
 
         A timeoutable barrier that is polled stays aligned: its channel state future completes with no data.
@@ -142,9 +142,9 @@ class SubpartitionPort(Port):
         """Whether something is available; without credit, whether the head of the queue is an event.
 
         With credit, something is available if a finished element is queued or a flush was requested, and the
-        subpartition is not blocked or has a priority event that can leave. A poll may answer differently: it also hands
+        subpartition is not blocked or has a priority event that can leave. A poll may differ: it also hands
         out the readable part of an unfinished buffer that was not flushed, and while the subpartition is blocked it
-        hands out no ordinary event, although the answer without credit may be yes.
+        delivers no ordinary event, although the result without credit may be true.
         """
 
     @abstractmethod
@@ -175,4 +175,4 @@ class SubpartitionPort(Port):
 
     @abstractmethod
     def persisted(self, checkpoint: int) -> Answer[OutputState]:
-        """Answer what the writer was given for `checkpoint`. Allowed in every state, also after `release`."""
+        """Return what the writer was given for `checkpoint`. Allowed in every state, also after `release`."""

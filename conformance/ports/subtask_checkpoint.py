@@ -1,4 +1,4 @@
-"""The subtask checkpoint coordinator takes the part of one task in a checkpoint, and answers for it."""
+"""The subtask checkpoint coordinator takes the part of one task in a checkpoint, and reports it."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class SubtaskCheckpointPort(Port):
     Specification: subtask-checkpoint.md.
 
     Checkpoint ids are >= 1. Operations never pause, and time passes only in `advance`. What is called in other parts of
-    the task is a signal `SubtaskCalled`; what the checkpoint coordinator is told is `CheckpointAcknowledged` or
+    the task is a signal `SubtaskCalled`; what is sent to the checkpoint coordinator is `CheckpointAcknowledged` or
     `CheckpointDeclined`.
 
     `start_inputs` fails with an error of kind `checkpoint` and the reason `declined-task-not-ready` if the inputs
-    refuse; whoever has called declines the checkpoint then, and the task goes on. If the writer, the inputs or the
+    refuse; the caller declines the checkpoint then, and the task goes on. If the writer, the inputs or the
     operators fail in another way, the operation fails with an error of kind `io`; the task fails then, and nothing is
     called any more but observers and `release`.
     """

@@ -117,7 +117,7 @@ class WriterPort(Port):
         (FLINK-38544: `ChannelStateWriter.addInputDataFromSpill`). The writer reads it when it executes the request, and
         closes it. An empty one is closed at once, and nothing is queued.
 
-        `snapshot`: its number, given by the caller. `pieces`: what reading it answers, one after another: the channel
+        `snapshot`: its number, given by the caller. `pieces`: what reading it returns, one after another: the channel
         and the record of each piece. Called at most once for a checkpoint; only an implementation with the capability
         `recover-by-pushing` is asked for this.
         """
@@ -179,8 +179,8 @@ class WriterPort(Port):
 
     @abstractmethod
     def files(self) -> Answer[tuple[int, ...]]:
-        """Answer the checkpoint of each file that exists, in ascending order. Allowed until `release`."""
+        """Return the checkpoint of each file that exists, in ascending order. Allowed until `release`."""
 
     @abstractmethod
     def executors(self) -> Answer[tuple[tuple[int, ...], ...]]:
-        """Answer the subtasks of each executor that is running, in ascending order."""
+        """Return the subtasks of each executor that is running, in ascending order."""

@@ -186,7 +186,7 @@ def conclude_campaign(
 def _otherwise(reports: Sequence[Report]) -> list[Remark]:
     """Name the findings whose scenario, run just now for its report, does not show what is recorded of it.
 
-    A crash or a hang is told in words that are not the same everywhere.
+    A crash or a hang is described in words that are not the same everywhere.
     """
     lines = tuple(
         f"{report.implementation}, {report.found.scenario.component}: {report.found.slug}"

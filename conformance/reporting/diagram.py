@@ -19,7 +19,7 @@ _ARROWS = {Line.CALL: "->>", Line.SIGNAL: "--)", Line.ANSWER: "->>", Line.PAUSE:
 def sequence_diagram(replay: Replay, reference: Replay | None = None) -> str:
     """Return the text of a `sequenceDiagram` of a replay. A skipped step and its number are left out.
 
-    If `reference` is its replay of the same scenario, the note at the divergent step contains its answer.
+    If `reference` is its replay of the same scenario, the note at the divergent step contains its result.
     """
     return "\n".join(_lines(sequence_of(replay, reference))) + "\n"
 

@@ -1,4 +1,4 @@
-"""Shows divergences as a table, as data and as Markdown. They are not failures: either answer may be right."""
+"""Shows divergences as a table, as data and as Markdown. They are not failures: either result may be right."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def divergence_tables(checks: Iterable[Check]) -> list[Table]:
         return []
     shown = simple_table(
         f"Divergences: {len(rows)}",
-        "No violations: either answer may be right. seen: in how many scenarios; steps: of the shortest example.",
+        "No violations: either result may be right. seen: in how many scenarios; steps: of the shortest example.",
     )
     shown.add_column("implementation", ratio=2)
     shown.add_column("component, operation", ratio=2)
@@ -66,7 +66,7 @@ def divergence_remarks(checks: Sequence[Check]) -> list[Remark]:
         return told
     (shown,) = divergence_tables(checks)
     return [
-        Remark(f"{counted(len(rows), 'divergence')}. No violations: either answer may be right.", lines, shown, 4),
+        Remark(f"{counted(len(rows), 'divergence')}. No violations: either result may be right.", lines, shown, 4),
         *told,
     ]
 
@@ -219,7 +219,7 @@ def _example(component: Component, name: str, against: str, one: Divergence) -> 
             f"Shortest example of {markdown_code(one.group.operation)}, {cell(what_differs(one))}, {where} ({step}); "
             f"configuration {markdown_code(config_text(one.scenario))}:",
             steps_text(one.scenario),
-            table(("", f"answer to {step}"), sides),
+            table(("", f"result of {step}"), sides),
         )
     )
 

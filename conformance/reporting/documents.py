@@ -218,7 +218,7 @@ def replay_document(replay: Replay) -> Document:
 
 
 def encodable(history: History) -> History:
-    """Replace the answers that JSON cannot represent by a description, since a report must show these answers, too."""
+    """Replace the results that JSON cannot represent by a description, since a report must show these results, too."""
     return History(history.scenario, tuple(_encodable(entry) for entry in history.entries))
 
 

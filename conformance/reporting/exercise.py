@@ -44,7 +44,7 @@ _SETTINGS = (
     "steps that concern one channel of that kind; *whole* and *fine* are the interleavings. Each group of columns adds "
     "up over the others. A property is shown where most of its cases are: at steps that concern one channel, or at the "
     "other steps. *Unsure* are the cases in which there was something to judge, but operations that overlapped "
-    "leave more than one right answer."
+    "leave more than one right result."
 )
 
 

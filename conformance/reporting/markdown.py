@@ -107,7 +107,7 @@ def _what_failed(report: Report, story: Story) -> str:
         return (
             f"**{name}** failed in a search; expected was: {cell(found.owed)}. It did **not** fail when the scenario "
             f"was run again ({report.replay.verdict.value}: {cell(report.replay.reason)}), so the implementation does "
-            "not give the same answers every time."
+            "not give the same results every time."
         )
     where = "before the first step" if story.divergent is None else _place(story.divergent, story)
     broken = report.replay.violation.property
@@ -128,9 +128,9 @@ def _expected_and_observed(report: Report, story: Story) -> str:
         return "## Expected and observed\n\nThe replay did not fail, so there is nothing to compare."
     rows = [("expected", story.expected), ("observed", story.observed)]
     if story.divergent is not None:
-        rows.append((f"answer to {_code(story.divergent)}", story.divergent.outcome))
+        rows.append((f"result of {_code(story.divergent)}", story.divergent.outcome))
     if story.reference is not None:
-        rows.append(("the reference's answer", story.reference))
+        rows.append(("the reference's result", story.reference))
     if report.found.unclaimed:
         rows.append(("claim", unclaimed_in_words(report.found.unclaimed)))
     text = "## Expected and observed\n\n" + table(("", ""), [(f"**{name}**", cell(text)) for name, text in rows])
@@ -228,7 +228,7 @@ def _reproduce(report: Report) -> str:
         markdown_block(f"{neutral_line(replay)}\npython -m pytest test_reproduce.py", "sh"),
         "The first command shows the steps above, and exits with 1 until the bug is fixed, then with 0. "
         "The second runs a test that fails until the bug is fixed. The test can be put into any test suite, together "
-        "with `scenario.json`. `history.json` contains every answer in full.",
+        "with `scenario.json`. `history.json` contains every result in full.",
     ]
     if not is_built_in(report.implementation):
         lines.append(

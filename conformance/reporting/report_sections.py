@@ -208,7 +208,7 @@ def _failure(call: Call, number: int, one: Tested, shown: Shown, file: str) -> s
     if shown.replay.violation is None:
         parts.append(
             f"It did **not** fail when it was run again ({shown.replay.verdict.value}: {cell(shown.replay.reason)}), "
-            "so the implementation does not give the same answers every time."
+            "so the implementation does not give the same results every time."
         )
     if story.steps:
         parts += [] if story.in_the_drain is None else [story.in_the_drain]
@@ -299,8 +299,8 @@ def _divergences(against: str, everybody: Sequence[Tested]) -> str:
     parts = [
         f"## Divergences from {cell(against)}",
         "Both implementations run the same scenarios, and their outcomes are compared up to the first difference in "
-        "value, signals or error. A divergence is not a failure: either answer may be right. Only scenarios with whole "
-        "interleaving are compared, in configurations that both understand. The counts that `resources` answers are "
+        "value, signals or error. A divergence is not a failure: either result may be right. Only scenarios with whole "
+        "interleaving are compared, in configurations that both understand. The counts that `resources` returns are "
         "not compared, since each implementation may pool memory in its own way.",
         *(divergences_markdown(one.name, one.checks) for one in everybody),
     ]

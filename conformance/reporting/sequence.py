@@ -82,7 +82,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """A step that was performed: its call or turn, its signals, and its answer."""
+    """A step that was performed: its call or turn, its signals, and its result."""
 
     number: int
     """That of the step in the story, from 1 on."""
@@ -110,7 +110,7 @@ class Sequence:
 def sequence_of(replay: Replay, reference: Replay | None = None) -> Sequence:
     """Return what a diagram of a replay shows.
 
-    If `reference` is its replay of the same scenario, the note at the divergent step contains its answer.
+    If `reference` is its replay of the same scenario, the note at the divergent step contains its result.
     """
     story = tell(replay, reference)
     happenings = []

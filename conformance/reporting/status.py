@@ -12,7 +12,7 @@ INTERNAL = 70
 
 NOT_WRITTEN = 74
 """A file or the output could not be written, since the disk is full for example (EX_IOERR of sysexits.h). It wins over
-all others: whoever waits for the file must not take an older one for it."""
+all others: a program that waits for the file must not take an older one for it."""
 
 INTERRUPTED = 130
 """128 + SIGINT, as shells report it."""

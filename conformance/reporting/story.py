@@ -22,7 +22,7 @@ from conformance.scenarios import Entry, History, Step, canonical
 SEPARATOR = "; "
 """Between two signals in one line: the words of a signal may contain commas."""
 LONGEST_ACTOR = 14
-"""How wide an actor is at most, so that `checkpoint-coordinator` leaves room for the answer."""
+"""How wide an actor is at most, so that `checkpoint-coordinator` leaves room for the result."""
 CONTINUED = "continued"
 WHAT_CONTINUED_MEANS = (
     "“who” is a thread. Its operation paused before it took a lock, or where it waited, so that other threads could "
@@ -72,7 +72,7 @@ class StoryStep:
 
     @property
     def outcome(self) -> str:
-        """The answer and the signals in one line."""
+        """The result and the signals in one line."""
         return _outcome(self.answer, self.signals)
 
 
@@ -91,18 +91,18 @@ class Story:
     observed: str
     """What the implementation did instead."""
     outcome: str | None
-    """The answer and the signals at the divergent step."""
+    """The result and the signals at the divergent step."""
     reference: str | None
-    """The answer and the signals of the reference at the same step."""
+    """The result and the signals of the reference at the same step."""
     earlier: StoryStep | None
     """The first step whose outcome differs from the reference's, if that came before the divergent step."""
 
     @property
     def from_the_reference(self) -> str | None:
-        """The earliest difference in one sentence. It need not be a defect: some answers are left open."""
+        """The earliest difference in one sentence. It need not be a defect: some results are left open."""
         if self.earlier is None:
             return None
-        return f"The first answer that differs from the reference's is that of step {self.earlier.number}."
+        return f"The first result that differs from the reference's is that of step {self.earlier.number}."
 
     @property
     def own_steps(self) -> int:
@@ -146,7 +146,7 @@ class Story:
         table.add_column("#", justify="right", no_wrap=True)
         table.add_column("who", no_wrap=True)
         table.add_column("step", no_wrap=True)
-        table.add_column("answer, then signals", overflow="fold")
+        table.add_column("result, then signals", overflow="fold")
         if marked:
             table.add_column("note", no_wrap=True)
         for one in self.steps:
@@ -168,7 +168,7 @@ class Story:
         yield Text.assemble(("expected  ", "bold"), self.expected)
         yield Text.assemble(("observed  ", "bold"), self.observed)
         if self.outcome is not None:
-            yield Text.assemble(("answer    ", "bold"), self.outcome)
+            yield Text.assemble(("result    ", "bold"), self.outcome)
         if self.reference is not None:
             yield Text.assemble(("reference ", "bold"), self.reference)
         if self.from_the_reference is not None:
@@ -268,7 +268,7 @@ def _step(component: Component, index: int, entry: Entry, operation: Step | None
 
 
 def _counterpart(component: Component, replay: Replay, reference: Replay | None, at: int | None) -> str | None:
-    """Return what the reference answered at the same step, or None if it did not come to this step.
+    """Return what the reference returned at the same step, or None if it did not come to this step.
 
     Implementations pause at different places. So if threads pause, the ends of the same operation are compared,
     whichever entries they are.

@@ -1,6 +1,6 @@
-"""Describes steps, answers and signals in words.
+"""Describes steps, results and signals in words.
 
-Every answer has a description, also an invalid one, so that a report never fails because of an answer. Memory addresses
+Every result has a description, also an invalid one, so that a report never fails because of a result. Memory addresses
 and folders are left out, so that the same finding gives the same text on every machine.
 """
 
@@ -45,7 +45,7 @@ from conformance.ports import (
 from conformance.scenarios import Step
 
 LONGEST = 100
-"""The maximum number of characters that are shown of an error text or of an unknown type of answer."""
+"""The maximum number of characters that are shown of an error text or of an unknown type of result."""
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _PATH = re.compile(r"(?:(?<![\w/.:])|(?<=file:))(?:[A-Za-z]:[\\/]|/)(?:[\w.+@~-]+[\\/])+")
@@ -58,10 +58,10 @@ FAILURE_CLASSES: dict[FailureClass, str] = {
     FailureClass.STUCK: "something is owed, and no step that is still possible would deliver it",
     FailureClass.LEAKED: "the implementation did not release something that it had to release",
     FailureClass.ORPHANED: "the implementation never completes a result that the caller waits for",
-    FailureClass.PROTOCOL: "an answer, an error or a signal is not the one that the interface calls for",
+    FailureClass.PROTOCOL: "a result, an error or a signal is not the one that the interface calls for",
     FailureClass.CRASHED: "the implementation raised an unexpected error, returned a wrong type, or ended its process",
     FailureClass.HUNG: "the implementation did not return in time",
-    FailureClass.DEADLOCKED: "threads wait for each other in a circle, or the way they use locks makes that possible",
+    FailureClass.DEADLOCKED: "threads are deadlocked, or the way they use locks makes that possible",
 }
 
 
@@ -99,7 +99,7 @@ def step_in_words(step: Step, component: Component) -> str:
 
 
 def outcome_in_words(outcome: Outcome, kind: AnyStep | None = None) -> str:
-    """Describe the answer without the signals. `kind` tells whether None means "no answer" or "nothing was found"."""
+    """Describe the result without the signals. `kind` says whether None means "no result" or "nothing was found"."""
     if outcome.paused_at is not None:
         return pause_in_words(outcome.paused_at)
     if outcome.error is not None:
@@ -171,7 +171,7 @@ _FOLLOWS: Mapping[tuple[bool, bool], str] = {
 
 
 def value_in_words(value: Any) -> str:
-    """Describe an answer. A type without a case below, and an object whose fields hold what they must not hold, are
+    """Describe a result. A type without a case below, and an object whose fields hold what they must not hold, are
     described by the names and values of their fields."""
     try:
         return _known_value(value)
@@ -280,5 +280,5 @@ def _anything(value: Any) -> str:
         return shortened(fields or type(value).__name__)
     try:
         return shortened(plain(repr(value)))
-    except Exception:  # an object whose repr fails is still an answer
+    except Exception:  # an object whose repr fails is still a result
         return f"an object of type {type(value).__name__}"

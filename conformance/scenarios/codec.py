@@ -86,7 +86,7 @@ def encode_entries(entries: tuple[Entry, ...]) -> list[dict[str, Any]]:
 
 
 def _in_words(value: Any) -> str:
-    """Returns the type of an answer that JSON cannot hold. Unlike its value, the type is the same on every machine."""
+    """Returns the type of a result that JSON cannot hold. Unlike its value, the type is the same on every machine."""
     return f"<{type(value).__name__}>"
 
 

@@ -1,6 +1,6 @@
 """Reads what a stranger may have written: JSON and TOML, from files and from programs.
 
-Whatever the bytes are, the answer is a value, or an error that says what is wrong, where, and what would be right.
+Whatever the bytes are, the result is a value, or an error that says what is wrong, where, and what would be right.
 Every decoder of the suite uses these functions, so that the limits are the same everywhere.
 """
 
@@ -159,7 +159,7 @@ def _decoder(form: Any) -> Decoder[Any]:
 
 
 def _decoded_at_once(data: bytes, decoder: Decoder[T]) -> T:
-    """Decode without the garbage collector, which would look in vain, again and again, at all that is there so far."""
+    """Decode without the garbage collector, which would look again and again at all that is there so far."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -38,7 +38,7 @@ class Kernel:
         """How many threads are in the middle of an operation."""
 
     def start(self, thread: Thread, operation: tuple[Any, ...], coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """Begin an operation on an idle thread. Returns its answer, or PAUSED. Raises what the operation raises."""
+        """Begin an operation on an idle thread. Returns its result, or PAUSED. Raises what the operation raises."""
         thread.operation = operation
         thread.coroutine = coroutine
         self.in_flight += 1
@@ -91,7 +91,7 @@ class Kernel:
         )
 
     def deadlock(self) -> str | None:
-        """Returns a text that names threads that wait for each other in a circle, or None if there are none.
+        """Returns a text that names threads that are deadlocked, or None if there are none.
 
         A thread is lost if all threads that could end its wait are lost too. A thread that waits for input is not lost,
         because the kernel does not know whether input will come.

@@ -1,7 +1,7 @@
 """The bytes of a channel state file, version 1. All numbers are unsigned and big-endian.
 
 A file is a header and segments. A segment holds the records of one buffer and says to which channel state it belongs
-and which segment of that channel state it is, so that whoever reads it notices every kind of damage: bytes that are
+and which segment of that channel state it is, so that its reader notices every kind of damage: bytes that are
 missing, doubled, overwritten, or of another channel.
 """
 

@@ -1,9 +1,9 @@
 """The searches of a pytest run, each of which several processes may need and one of them runs.
 
 The search for a component has parts: shards of the random search, and Hypothesis. The result of a part lies in a folder
-that all processes of the run share. Whoever needs a part that is not there runs it, under a lock; whoever comes later
-waits for the lock and reads the result. So nobody waits for a test of another process, and the tests may be distributed
-in any way. A process that dies leaves its lock, and the next one runs the part again.
+that all processes of the run share. A test that needs a part that is not there runs it, under a lock; a test that comes
+later waits for the lock and reads the result. So nobody waits for a test of another process, and the tests may be
+distributed in any way. A process that dies leaves its lock, and the next one runs the part again.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def steps_told(story: Story) -> list[str]:
 
 
 def command(scenario: Scenario, implementation: Implementation, assumed: Iterable[Capability]) -> str:
-    """Returns the command that writes a scenario to a file and replays it. It is one line, since whoever shows the
+    """Returns the command that writes a scenario to a file and replays it. It is one line, since a tool that shows the
     message may put something in front of each line."""
     text = json.dumps(json.loads(encode_scenario(scenario)), separators=(",", ":"))
     replaying = ["conformance", "replay", FILE, "--implementation", _name(implementation)]

@@ -5,8 +5,8 @@ what the program leaves (see `supervisor`). It ends everything below it when the
 for that, or when this process ends, however that happens.
 
 Every program also gets a group of its own and a *mark* in its environment, which all processes that it starts inherit.
-Elsewhere, or if somebody has killed the process in between, to end a program means to kill its group and whoever bears
-its mark, also those that have left the group.
+Elsewhere, or if somebody has killed the process in between, to end a program means to kill its group and every process
+that bears its mark, also those that have left the group.
 
 A mark names the process that made it. If that process was killed, the next one that starts a process ends those that
 bear its mark.
@@ -262,7 +262,7 @@ def _marked() -> Iterator[tuple[int, list[str]]]:
 
 
 def _end_marked(mark: str, dying: set[int]) -> None:
-    """Kill whoever bears the mark, until nobody does, and wait for those that this process has adopted.
+    """Kill every process that bears the mark, until none does, and wait for those that this process has adopted.
 
     `dying` may have ended before, and then bear no mark any more.
     """

@@ -21,7 +21,7 @@ _PROC = "/proc"
 _SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36
 _ROUND_SECONDS = 0.001
 _LOOK_MILLISECONDS = 200
-"""How often to look whether the driver is there, on a Linux before 5.3, which does not tell."""
+"""How often to look whether the driver is there, on a Linux before 5.3, which does not report it."""
 FAILED = b"!"
 """Begins the report of a program that could not be started; the error number follows."""
 
@@ -56,7 +56,7 @@ def descendants() -> list[int]:
 def end_descendants(seconds: float = float("inf")) -> None:
     """Kill everything below this process until nothing is left, and wait for it; for at most so many seconds.
 
-    What belongs to another user stays. Whoever is orphaned meanwhile must come to this process (`adopt_orphans`).
+    What belongs to another user stays. An orphan of the meantime must come to this process (`adopt_orphans`).
     """
     deadline = time.monotonic() + seconds
     out_of_reach: set[int] = set()

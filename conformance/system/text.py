@@ -1,6 +1,6 @@
 """Makes text that comes from elsewhere harmless, before it is printed or written. This is the only place that does it.
 
-A name, an answer, an error or a field of a file is text of somebody else. It must not act on a terminal, must not begin
+A name, a result, an error or a field of a file is text of somebody else. It must not act on a terminal, must not begin
 a line that looks like one of the suite, and must not be read as markup. Each function is for one way out:
 
 - `neutral_line` for a line of a terminal or a log, and `neutral` for several lines of which the suite is the author;

@@ -51,7 +51,7 @@ def test_the_page_says_what_the_absence_of_each_capability_demands():
     for one in Capability:
         assert len(rows[one]) == 3, f"{one}: its docstring ends with `Without it, ...`"
         assert rows[one][2].endswith(".")
-    assert "answers false" in rows["faults"][1]
+    assert "returns false" in rows["faults"][1]
 
 
 @pytest.mark.parametrize("python", ["None", "True", "False", "PortError", "STATE"])

@@ -69,7 +69,7 @@ def test_the_reference_is_healthy(name):
 def test_the_reference_is_healthy_at_the_other_end_of_a_wire():
     seen = list(examine(partial(jsonl, f"{sys.executable} -m conformance.bridges.jsonl serve reference")))
     assert [one for one in seen if one.wrong] == []
-    answers = [one for one in seen if one.what.endswith(": answers")]
+    answers = [one for one in seen if one.what.endswith(": results")]
     assert len(answers) == len(COMPONENTS)
     for one in answers:
         called, _, every = one.found.split()[:3]
@@ -112,18 +112,18 @@ RELEASE = "    def release(self):\n        self.handles, self.priority = [], 0"
         ([("\n        break", "\n        sys.exit(3)")],
          "close", "The program exited with status 3.", "exit with status 0"),
         ([(POLL, f"print('polling'); {POLL}")],
-         "deque: answers", "with 'polling': JSON is malformed", ""),
+         "deque: results", "with 'polling': JSON is malformed", ""),
         ([("print(json.dumps(reply), flush=True)", "print(json.dumps(reply) + chr(10) + '[0]', flush=True)")],
          "requests", "wrote a line that answers no request: '[0]", ""),
         ([(ITEMS, "return ','.join(map(str, self.handles))")],
-         "deque: answers", "answered nonsense to 'items': Expected `array", "`items` answers a list of integers, or"),
+         "deque: results", "answered nonsense to 'items': Expected `array", "`items` returns a list of integers, or"),
         ([(POLL, "return self.handles.pop(0)")],
-         "deque: answers", '`poll` did not answer call', "`poll` answers int or null, or an error of a kind other"),
+         "deque: results", '`poll` did not return call', "`poll` returns int or null, or an error of a kind other"),
         ([(POLL, "time.sleep(9)")],
-         "deque: answers", "gave no answer to the call 'poll' within 0.5 s", "No operation may block the program."),
+         "deque: results", "gave no answer to the call 'poll' within 0.5 s", "No operation may block the program."),
         ([CLAIMS, (RESOURCES, "raise NotImplementedError")],
-         "deque: answers", "NotImplementedError(). The implementation claims `resources`", "do not claim `resources`"),
-        ([CLAIMS], "capabilities", "`resources` never answered a count", "Answer counts (0 is a count), or do not"),
+         "deque: results", "NotImplementedError(). The implementation claims `resources`", "do not claim `resources`"),
+        ([CLAIMS], "capabilities", "`resources` never returned a count", "Return counts (0 is a count), or do not"),
         ([(OPENED, f"{OPENED[7:]}; port = globals().get('port') or {OPENED[7:]}")],
          "deque: a fresh object", "The first call that differs is call ", "must drop the one before"),
         ([(ITEMS, "return random.sample(self.handles, len(self.handles)) + [random.randrange(1000)]")],
@@ -136,13 +136,13 @@ RELEASE = "    def release(self):\n        self.handles, self.priority = [], 0"
            'outcomes.extend([] if call[0] == "new" else [outcome(port, call)])')],
          "deque: in one message", "outcomes to a scenario of", "`new` included"),
         ([(RELEASE, "    def release(self):\n        del self.handles")],
-         "deque: answers", "AttributeError", ""),
+         "deque: results", "AttributeError", ""),
         ([('"kind": "crashed"', '"kind": "state"'),
           ("= [], 0\n\n    def add(", "= [], 0\n        self.over = 0\n\n    def add("),
           (RELEASE, f"{RELEASE}\n        self.over += 1\n        assert self.over < 2")],
          "deque: release", "A second `release` failed, after ", "a second `release` must do nothing"),
         ([CLAIMS, (RESOURCES, "return {'segments': 2}")],
-         "deque: release", "After `release`, `resources` still answers segments 2", "Give everything back"),
+         "deque: release", "After `release`, `resources` still returns segments 2", "Give everything back"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_its_cure(patches, what, found, cure, diagnosed):
@@ -164,11 +164,11 @@ class Loose(With):
 @pytest.mark.parametrize(
     ("make", "what", "found"),
     [
-        (partial(With, Nonsense), "subpartition: answers",
+        (partial(With, Nonsense), "subpartition: results",
          "of the wrong type: Expected `BufferAndBacklog | null`, got `str`"),
-        (partial(With, Raising), "subpartition: answers", "ZeroDivisionError: one over nothing"),
+        (partial(With, Raising), "subpartition: results", "ZeroDivisionError: one over nothing"),
         (NothingToMake, "subpartition: configurations", "The factory made no subpartition from {\"exclusive"),
-        (SaysNonsense, "what it offers", "components() must answer a mapping"),
+        (SaysNonsense, "what it offers", "components() must return a mapping"),
         (ClaimsNonsense, "what it offers", "capabilities must be a frozenset"),
         (CannotSay, "what it offers", "RuntimeError: ask me later"),
         (partial(Loose, lambda config: object()), "deque: configurations", "From {} the factory made a object."),
@@ -198,7 +198,7 @@ class InOneMessage(With):
 def test_what_waits_step_by_step_must_wait_in_one_message():
     (one,) = wrong(InOneMessage)
     assert one.what == "remote-channel: in one message"
-    assert one.found == "An operation that waits step by step got an answer in a `scenario` without waiting."
+    assert one.found == "An operation that waits step by step ended in a `scenario` without waiting."
     assert "`blocked`" in one.cure
 
 

@@ -76,7 +76,7 @@ def test_the_report_tells_what_where_why_and_how(folder: Path, found: Found, fai
     assert f"> {failing.violation.property.statement}" in text
     assert f"| **expected** | {failing.violation.broken.owed} |" in text
     assert f"| **observed** | {failing.violation.broken.observed} |" in text
-    assert "| **the reference's answer** | " in text
+    assert "| **the reference's result** | " in text
     assert "[FLINK-39018](https://issues.apache.org/jira/browse/FLINK-39018)" in text
     assert "- Specification, `subpartition.md#I-13`: **I-13 " in text
     assert f"**{found.failure_class}**" in text

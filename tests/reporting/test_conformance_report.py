@@ -190,7 +190,7 @@ def test_divergences_are_listed_and_change_no_status(tmp_path, monkeypatch, caps
     small = ["--component", "subpartition", "--scenarios", "120", "--implementation", "reference-recover-first"]
     assert run("check", *small, "--against", "reference", "--report", "page.md", "--json", "check.json") == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "No violations: either answer may be right." in shown
+    assert "No violations: either result may be right." in shown
     assert "reference-recover-first: 120 scenarios compared with reference, " in shown
     page = Path("page.md").read_text()
     assert "No property failed." in page

@@ -108,7 +108,7 @@ def test_a_report_of_a_race_says_what_continued_means(tmp_path):
     folder = write_bug_report(tmp_path, Report(found, replayed, "toy", environment=environment))
     text = (folder / "report.md").read_text()
     assert "(deadlocked)" in text
-    assert "**deadlocked**: threads wait for each other in a circle" in text
+    assert "**deadlocked**: threads are deadlocked" in text
     assert "| 3 | recovery | `push (channel 0)`, continued | done | data is available |" in text
     assert "*continued*: “who” is a thread." in text
     assert "at step 7 of 7 (`take`, continued)" in text

@@ -111,7 +111,7 @@ def test_an_earlier_difference_from_the_reference_is_told():
     story = tell(mine, other)
     assert story.earlier is not None
     assert story.earlier.number == 4
-    assert story.from_the_reference == "The first answer that differs from the reference's is that of step 4."
+    assert story.from_the_reference == "The first result that differs from the reference's is that of step 4."
 
 
 def test_the_diagram_of_a_failure():

@@ -106,7 +106,7 @@ def _outcome() -> str:
 
 
 _OUTCOME = {
-    "value": "The answer of the operation, see there.",
+    "value": "What the operation returns, see there.",
     "signals": "The signals that were emitted since the last outcome, in their order.",
     "error": "The operation failed: `kind`; `reason`, for people; with kind `checkpoint` only, `checkpoint_reason`.",
     "blocked": "The operation waits. The suite continues it with this token.",
@@ -158,7 +158,7 @@ def _operations(port: type[Port], names: Iterable[str]) -> str:
         rows.append(
             (f"`{name}`", _operands(method), "" if answer is NoneType else _type_words(answer), _promise(method))
         )
-    return _table(("operation", "operands", "answers", "what it does"), rows)
+    return _table(("operation", "operands", "returns", "what it does"), rows)
 
 
 def _inherited(port: type[Port]) -> Iterator[str]:

@@ -59,7 +59,7 @@ def remote_port(interface: Interface, ask: Ask) -> RemotePort:
 
 @cache
 def answers(interface: Interface) -> dict[str, Any]:
-    """The type of the value that each operation of a component answers."""
+    """The type of the value that each operation of a component returns."""
     port = interface.port
     return {name: answer_type(getattr(port, name)) for name in sorted(operations(port))}
 
