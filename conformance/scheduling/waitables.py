@@ -6,7 +6,8 @@ that drives the coroutine. A component that uses them therefore needs no registr
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Awaitable, Generator
+from types import coroutine
 from typing import Any, Generic, TypeVar
 
 from conformance.scheduling.thread import Thread
@@ -14,19 +15,14 @@ from conformance.scheduling.thread import Thread
 T = TypeVar("T")
 
 
-_NOTHING: Iterator[Any] = iter(())
+@coroutine
+def _nothing() -> Generator[Any, None, None]:
+    yield from ()
 
 
-class _Done:
-    """An awaitable at which no thread pauses."""
-
-    __slots__ = ()
-
-    def __await__(self) -> Any:
-        return _NOTHING
-
-
-_DONE = _Done()
+_DONE = _nothing()
+"""An awaitable at which no thread pauses. It has ended already, so that to await it calls nothing."""
+next(_DONE, None)
 
 
 class Waitable:
@@ -73,12 +69,9 @@ class Lock(Waitable):
         self.rank = rank
         self.owner: Thread | None = None
 
-    def __aenter__(self) -> Lock:
-        return self
-
-    def __aexit__(self, *exc: object) -> _Done:
-        self.release()
-        return _DONE
+    @coroutine
+    def __aenter__(self) -> Generator[Lock, None, None]:
+        yield self
 
     def ready(self) -> bool:
         return self.owner is None
@@ -90,8 +83,10 @@ class Lock(Waitable):
         self.owner = thread
         held.append(self)
 
-    def release(self) -> None:
-        """Release the lock for its owner. The kernel calls this too, for a thread that it abandons."""
+    def release(self, *exc: object) -> Awaitable[None]:
+        """Release the lock for its owner. The kernel calls this too, for a thread that it abandons.
+
+        It is also what `async with` calls at its end, with an error if there is one, and awaits."""
         owner = self.owner
         if owner is not None:
             self.owner = None
@@ -100,6 +95,9 @@ class Lock(Waitable):
                 held.pop()
             else:
                 held.remove(self)
+        return _DONE
+
+    __aexit__ = release
 
     def holders(self) -> tuple[Thread, ...]:
         return () if self.owner is None else (self.owner,)
