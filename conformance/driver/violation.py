@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from types import NoneType
+
 from conformance.driver.judgement import Broken, FailureClass
 from conformance.driver.operations import must_succeed
 from conformance.driver.rule import Property
 from conformance.ports import CheckpointReason, Error, ErrorKind, PortError
-from conformance.ports.exact import exact
 from conformance.scenarios import Scenario, Step
 from conformance.system.text import neutral
 
-_is_kind, _is_reason = exact(ErrorKind), exact(CheckpointReason | None)
+_REASONS = frozenset({NoneType, CheckpointReason})
 _TOOLS = frozenset({"_pytest", "pytest", "xdist", "hypothesis"})
 _DIRECTING = frozenset({"Exit", "UnsatisfiedAssumption", "Frozen"})
 """Those of their exceptions that direct a run although they are an Exception."""
@@ -43,7 +44,7 @@ def as_error(error: BaseException) -> Error:
 
     Raises: the exception itself if it is none of the implementation: Ctrl-C, or the control flow of a tool.
     """
-    if isinstance(error, PortError) and _is_kind(error.kind) and _is_reason(error.checkpoint_reason):
+    if isinstance(error, PortError) and type(error.kind) is ErrorKind and type(error.checkpoint_reason) in _REASONS:
         return Error(error.kind, neutral(_text(error.reason)), error.checkpoint_reason)
     if isinstance(error, KeyboardInterrupt | Interrupt) or _controls(error):
         raise error

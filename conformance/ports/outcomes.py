@@ -112,10 +112,12 @@ class PortError(Exception):
     """
 
     def __init__(self, kind: ErrorKind, reason: str = "", checkpoint_reason: CheckpointReason | None = None) -> None:
-        super().__init__(f"{kind}: {reason}")
         self.kind = kind
         self.reason = reason
         self.checkpoint_reason = checkpoint_reason
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.reason}"
 
 
 class DataAvailable(Struct, frozen=True, tag="data-available"):
