@@ -88,9 +88,19 @@ class World:
                     turns.abandon(self.kernel, judge, port.signals, step)
                 else:
                     self.kernel.leave_open()
-            if move.begin is not None:
-                move.begin(ledger, *operands)
-            value = move.call(port, ledger, *operands)
+            if not operands:  # a call with a star takes three times as long
+                if move.begin is not None:
+                    move.begin(ledger)
+                value = move.call(port, ledger)
+            elif len(operands) == 1:
+                operand = operands[0]
+                if move.begin is not None:
+                    move.begin(ledger, operand)
+                value = move.call(port, ledger, operand)
+            else:
+                if move.begin is not None:
+                    move.begin(ledger, *operands)
+                value = move.call(port, ledger, *operands)
             if type(value) is CoroutineType:
                 if move.thread:
                     assert self.kernel is not None

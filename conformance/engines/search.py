@@ -14,6 +14,7 @@ that is longer than usual, rare steps are rarer, because they include those afte
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import floor
 from random import Random
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from conformance.scheduling import Thread
 
 LENGTH = 100
 """The largest number of steps of a scenario, without the drain."""
-_MISSES = 80
+_DRAWS = range(80)
 """After so many draws in a row that found no enabled step, a scenario ends: little can happen any more."""
 _OBSERVER = "observer"
 """The actor of the steps that change nothing."""
@@ -56,8 +57,8 @@ _RARE = 2
 _PREFIXED = 0.25
 """The share of scenarios that begin with a prefix, of those that are not in the even manner."""
 
-Table = tuple[tuple[str, Callable[[Any], Sequence[Operands]], str], ...]
-"""The kinds of steps with name, `when` and thread. Each occurs as often as its weight."""
+Table = tuple[tuple[Step, Callable[[Any], Sequence[Operands]], str], ...]
+"""The kinds of steps with the step without operands, `when` and thread. Each occurs as often as its weight."""
 Tables = dict[str, Table]
 """One table for each phase of the ledger."""
 
@@ -106,10 +107,10 @@ class Search:
         program = self.program
         draw = Random(seed).random
         configs = program.configs
-        config = configs[int(draw() * len(configs))]
+        config = configs[floor(draw() * len(configs))]
         manner = draw()
         by_phase = self._tables(manner, draw)
-        length = self.length if draw() < _LONG else 1 + int(draw() * self.length)
+        length = self.length if draw() < _LONG else 1 + floor(draw() * self.length)
         world = None
         try:
             world = World(program, config, record)
@@ -131,14 +132,14 @@ class Search:
     def _begin(self, world: World, draw: Callable[[], float]) -> None:
         """Perform a prefix, which leads to a rare state. Raises: Violation."""
         prefixes = self.program.component.prefixes
-        for step in prefixes[int(draw() * len(prefixes))]:
+        for step in prefixes[floor(draw() * len(prefixes))]:
             if world.enabled(step):
                 world.perform(step)
 
     def _draw_life(self, world: World, by_phase: Tables, manner: float, length: int, draw: Callable[[], float]) -> None:
         """Perform steps until the length is reached, or little can happen any more. Raises: Violation."""
         if world.config.interleaving == "fine":
-            habit = HABITS[int(draw() * len(HABITS))] if manner >= EVEN else _EVEN_HABIT
+            habit = HABITS[floor(draw() * len(HABITS))] if manner >= EVEN else _EVEN_HABIT
             self._draw_fine(world, by_phase, habit, length, draw)
         else:
             self._draw(world, by_phase, length, draw)
@@ -152,10 +153,10 @@ class Search:
         observations = {kind.name for kind in component.steps if kind.by == _OBSERVER}
         patience = _IDLE_LIVES
         while len(performed) < length and patience:
-            stretch, *both = self._lives[int(draw() * len(self._lives))]
+            stretch, *both = self._lives[floor(draw() * len(self._lives))]
             manner = draw()
             tame, wild = (one.tables(manner, draw) for one in both)
-            end = min(length, len(performed) + 1 + int(draw() * stretch * LENGTH))
+            end = min(length, len(performed) + 1 + floor(draw() * stretch * LENGTH))
             idle = False
             while not idle and (before := len(performed)) < end:
                 by_phase = wild if self._ways_out(world) else tame
@@ -170,7 +171,7 @@ class Search:
             if world.ledger.phase != self.program.component.final_phase:
                 world.perform((fail,))
             choices = world.choices(restore)
-            world.perform((restore, *choices[int(draw() * len(choices))]))
+            world.perform((restore, *choices[floor(draw() * len(choices))]))
             return True
         return False
 
@@ -194,8 +195,8 @@ class Search:
                     return
             table = by_phase[phase]
             size = len(table)
-            for _ in range(_MISSES):
-                name, options, thread_name = table[int(draw() * size)]
+            for _ in _DRAWS:
+                step, options, thread_name = table[floor(draw() * size)]
                 if thread_name:
                     thread = threads[thread_name]
                     if thread.coroutine is not None:
@@ -205,7 +206,7 @@ class Search:
                         continue
                 choices = options(ledger)
                 if choices:
-                    perform((name, *choices[int(draw() * len(choices))]))
+                    perform(step + choices[floor(draw() * len(choices))])
                     break
             else:
                 return
@@ -217,7 +218,7 @@ class Search:
         runs, fair, preemptions = habit
         everybody = tuple(threads.values())
         counted = preemptions >= 0
-        quiet = int(draw() * length / 2) if counted else 0
+        quiet = floor(draw() * length / 2) if counted else 0
         patience = _LAST_STEPS
         last: Thread | None = None
         for _ in range(length - len(performed)):
@@ -230,7 +231,7 @@ class Search:
                     continue
                 preemptions -= 1
             if fair and draw() < fair:
-                thread = everybody[int(draw() * len(everybody))]
+                thread = everybody[floor(draw() * len(everybody))]
                 if thread.waits_for is not None and thread.waits_for.ready():
                     perform((RUN, thread.name, "") if draw() < runs else (FINISH, thread.name))
                     continue
@@ -241,8 +242,8 @@ class Search:
                     return
             table = by_phase[phase]
             size = len(table)
-            for _ in range(_MISSES):
-                name, options, thread_name = table[int(draw() * size)]
+            for _ in _DRAWS:
+                step, options, thread_name = table[floor(draw() * size)]
                 if thread_name:
                     thread = threads[thread_name]
                     if thread.coroutine is not None:
@@ -255,7 +256,7 @@ class Search:
                     last = thread
                 choices = options(ledger)
                 if choices:
-                    perform((name, *choices[int(draw() * len(choices))]))
+                    perform(step + choices[floor(draw() * len(choices))])
                     break
             else:
                 return
@@ -286,8 +287,8 @@ class Manners:
         if manner < _DECLARED:
             return self._declared
         if manner < _BIASED:
-            return self._biased[int(draw() * len(self._biased))]
-        number = int(draw() * _SWARMS)
+            return self._biased[floor(draw() * len(self._biased))]
+        number = floor(draw() * _SWARMS)
         swarm = self._swarms.get(number)
         if swarm is None:
             swarm = self._swarms[number] = self._made(swarm_weights(self._component, number))
@@ -305,7 +306,7 @@ def swarm_weights(component: Component, number: int) -> dict[str, int]:
     draw = Random(f"swarm/{component.name}/{number}").random
 
     def factor() -> float:
-        return _FACTORS[int(draw() * len(_FACTORS))]
+        return _FACTORS[floor(draw() * len(_FACTORS))]
 
     # Without one of the threads little can happen: a thread may be rare, but not absent.
     threads = {thread: factor() or 0.5 for thread in component.threads}
@@ -318,7 +319,7 @@ def tables(component: Component, weights: Mapping[str, int]) -> Tables:
 
     def of(phase: str) -> Table:
         entries = [
-            ((kind.name, kind.when, kind.by if kind.by in threads else ""), weights[kind.key])
+            (((kind.name,), kind.when, kind.by if kind.by in threads else ""), weights[kind.key])
             for kind in component.steps
             if phase in kind.during
         ]

@@ -137,7 +137,7 @@ def test_only_a_case_that_may_fail_may_fail():
 def test_each_case_is_drawn_with_its_own_weight_where_it_can_be_enabled():
     weights = {one.key: one.weight for one in COMPONENT.steps}
     by_phase = tables(COMPONENT, weights)
-    assert [sum(entry[0] == "take_back" for entry in by_phase[phase]) for phase in ("live", "failed")] == [8 + 3, 2]
+    assert [sum(entry[0] == ("take_back",) for entry in by_phase[phase]) for phase in ("live", "failed")] == [8 + 3, 2]
     with pytest.raises(ValueError, match=r"names 'take_back \(late\)', which is not one of its steps"):
         replace(COMPONENT, biases=({"take_back (late)": 3},))
     assert replace(COMPONENT, biases=({"take_back (after the end)": 3},))
