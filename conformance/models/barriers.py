@@ -21,18 +21,25 @@ class Upstream:
     """The producers of a task: what each channel has delivered of checkpoints, and what it may deliver next."""
 
     __slots__ = (
-        "alternating", "announced", "blocked", "inputs", "kinds", "last", "newest", "now", "resumed", "timestamps",
+        "alternating", "announced", "blocked", "first_source", "inputs", "kinds", "last", "newest", "now", "resumed",
+        "seqs", "sources", "timestamps",
     )  # fmt: skip
 
-    def __init__(self, config: BarrierHandlerConfig) -> None:
-        """Begins with fresh producers, whose clock shows 0."""
+    def __init__(self, config: BarrierHandlerConfig, sources: int = 0) -> None:
+        """Begins with fresh producers, whose clock shows 0. `sources`: how many of the channels, the last ones, are
+        sources."""
         channels = config.channels
+        self.first_source = channels - sources
         self.alternating = config.alternating
         self.now = 0
         self.newest = 0
         """The newest checkpoint of which any channel has delivered anything."""
-        self.inputs: Sequence[int] = range(channels)
-        """The channels out of which something may come."""
+        self.inputs: Sequence[int] = ()
+        self.sources: Sequence[int] = ()
+        """The channels out of which something may come; the sources that have not ended."""
+        self.open([False] * channels)
+        self.seqs = [0] * channels
+        """By channel, the sequence number of the next element that has one."""
         self.last = [0] * channels
         """By channel, the newest checkpoint of which it has delivered the barrier or the cancel marker."""
         self.blocked = [0] * channels
@@ -122,6 +129,17 @@ class Upstream:
         return self.next_of(self.silent(self.inputs), KINDS, False)
 
     # ---- updates -----------------------------------------------------------------------------------------------------
+    def open(self, ended: Sequence[bool], blocked: bool = False) -> None:
+        """Notes which channels have ended. `blocked`: whether nothing comes out of blocked channels either."""
+        still = [number for number, over in enumerate(ended) if not over and not (blocked and self.blocked[number])]
+        self.inputs = tuple([number for number in still if number < self.first_source])
+        self.sources = tuple([number for number in still if number >= self.first_source])
+
+    def next_seq(self, channel: int) -> int:
+        """Notes that a channel sends an element that has a sequence number, and returns the number."""
+        self.seqs[channel] += 1
+        return self.seqs[channel] - 1
+
     def deliver(self, channel: int, checkpoint: int, blocks: bool = False) -> None:
         """Notes that a channel delivers the barrier or the cancel marker of a checkpoint. `blocks`: whether the channel
         waits then until it is resumed (Flink: `DataType.isBlockingUpstream`, `PipelinedSubpartition.isBlocked`)."""

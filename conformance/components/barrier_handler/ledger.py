@@ -27,48 +27,15 @@ Ended: TypeAlias = tuple[tuple[int, ...], int, int, bool]
 """When an alignment may have started, when it ended, when its checkpoint was triggered, and whether it was declined."""
 
 
-class Ledger(PortLedger):
-    """What the handler is given, it is given at once, so the newest checkpoint upstream is that of the alignment."""
+class Act:
+    """One operation of the handler: what it must do, what it may, and what it has done that it must not."""
 
-    __slots__ = (
-        "alignment", "before", "config", "due", "first_source", "may_decline", "may_resume",
-        "open_sources", "past", "prioritised", "seqs", "started", "starts", "stopped", "unannounced",
-        "unblocked", "upstream",
-    )  # fmt: skip
+    __slots__ = ("may_decline", "may_resume", "must_decline", "ongoing", "unannounced", "unblocked")
 
-    def __init__(self, config: BarrierHandlerConfig, sources: int, can_fail: Places) -> None:
-        """`sources`: how many of the channels, the last ones, are sources."""
-        super().__init__(can_fail)
-        self.config = config
-        self.first_source = config.channels - sources
-        self.restore()
-
-    def restore(self) -> None:
-        """Begins with a fresh handler, whose clock shows 0."""
-        self.begin_life("live")
-        self.upstream = Upstream(self.config)
-        self.alignment = BarrierAlignment(self.config.channels)
-        self._open()
-        self.seqs = [0] * self.config.channels
-        """By channel, the sequence number of its next barrier."""
-        self.prioritised: list[int] = []
-        """The channels whose announced barrier the handler has turned into a priority event."""
-        self.started = self.stopped = 0
-        """The newest checkpoint that the inputs have started; the newest that they have stopped."""
-        self.starts: tuple[int, ...] = ()
-        """When the alignment of the current checkpoint may have started: with the first of it that came, with the end
-        of a channel before its first barrier, or with that barrier."""
-        self.past: tuple[Ended, ...] = (((0,), 0, 0, False),)
-        """The older alignments about which the handler may return, if the current one need not have started."""
-        self._act()
-
-    def _act(self) -> None:
-        """Notes that the handler acts. What is noted here is known until it acts again."""
-        self.before = self.alignment.pending
+    def __init__(self, ongoing: int) -> None:
+        self.ongoing = ongoing
         """The checkpoint that was in progress before."""
-        self.alignment.repeated = 0
-        self.upstream.resumed = ()
-        self.due: tuple[int, CheckpointReason] | None = None
+        self.must_decline: tuple[int, CheckpointReason] | None = None
         """The checkpoint that it must decline, and for which reason."""
         self.may_decline: tuple[int, ...] = ()
         """The checkpoints that it may decline besides."""
@@ -78,56 +45,99 @@ class Ledger(PortLedger):
         """A channel, counted from 1, that it has resumed although it was not blocked; one of which it has turned a
         barrier into a priority event that was not announced, or was taken."""
 
-    # ---- queries -----------------------------------------------------------------------------------------------------
-    def times(self) -> list[Times]:
-        """Returns what the handler may return about its alignments now. What one took that was declined may be
+
+class Clock:
+    """When the alignments of the current checkpoint and of older ones may have started, and when they have ended."""
+
+    __slots__ = ("past", "starts")
+
+    def __init__(self) -> None:
+        self.starts: tuple[int, ...] = ()
+        """When the alignment of the current checkpoint may have started: with the first of it that came, with the end
+        of a channel before its first barrier, or with that barrier."""
+        self.past: tuple[Ended, ...] = (((0,), 0, 0, False),)
+        """The older alignments about which the handler may answer, if the current one need not have started."""
+
+    def start(self, now: int) -> None:
+        """Notes that the alignment of the current checkpoint may start now."""
+        if now not in self.starts:
+            self.starts = (*self.starts, now)
+
+    def stop(self, now: int, triggered: int, declined: bool) -> None:
+        """Notes that no alignment is in progress any more."""
+        if self.starts or declined:
+            self.past = (*self.past, (self.starts, now, triggered, declined))
+            self.starts = ()
+
+    def times(self, now: int, triggered: int) -> list[Times]:
+        """Returns what the handler may answer about its alignments now. What one took that was declined may be
         forgotten."""
         known: list[Times] = []
-        for starts, end, triggered, declined in (*self.past, self._alignment()):
-            known += [(end - start, start - triggered) for start in starts]
+        for starts, end, when, declined in (*self.past, (self.starts, now, triggered, False)):
+            known += [(end - start, start - when) for start in starts]
             if declined:
                 known += [*[(0, delay) for _, delay in known], (0, 0)]
         return known
 
-    def _alignment(self, declined: bool = False) -> Ended:
-        upstream = self.upstream
-        return self.starts, upstream.now, upstream.timestamps.get(self.alignment.current, 0), declined
+
+class Ledger(PortLedger):
+    """What the handler is given, it is given at once, so the newest checkpoint upstream is that of the alignment."""
+
+    __slots__ = ("act", "alignment", "clock", "config", "prioritized", "sources", "started", "stopped", "upstream")
+
+    def __init__(self, config: BarrierHandlerConfig, sources: int, can_fail: Places) -> None:
+        """`sources`: how many of the channels, the last ones, are sources."""
+        super().__init__(can_fail)
+        self.config = config
+        self.sources = sources
+        self.restore()
+
+    def restore(self) -> None:
+        """Begins with a fresh handler, whose clock shows 0."""
+        self.begin_life("live")
+        self.upstream = Upstream(self.config, self.sources)
+        self.alignment = BarrierAlignment(self.config.channels)
+        self.clock = Clock()
+        self.prioritized: list[int] = []
+        """The channels whose announced barrier the handler has turned into a priority event."""
+        self.started = self.stopped = 0
+        """The newest checkpoint that the inputs have started; the newest that they have stopped."""
+        self._act()
+
+    def _act(self) -> None:
+        """Notes that the handler acts."""
+        self.act = Act(self.alignment.pending)
+        self.alignment.repeated = 0
+        self.upstream.resumed = ()
+
+    # ---- queries -----------------------------------------------------------------------------------------------------
+    def times(self) -> list[Times]:
+        """Returns what the handler may answer about its alignments now."""
+        return self.clock.times(self.upstream.now, self._triggered())
+
+    def _triggered(self) -> int:
+        return self.upstream.timestamps.get(self.alignment.current, 0)
 
     def left_behind(self) -> list[int]:
-        """Returns the channels whose barrier of the current checkpoint was announced, and not prioritised or taken."""
+        """Returns the channels whose barrier of the current checkpoint was announced, and not prioritized or taken."""
         return [
             channel
             for channel, (checkpoint, _) in self.upstream.announced.items()
-            if checkpoint == self.alignment.current and channel not in self.prioritised
+            if checkpoint == self.alignment.current and channel not in self.prioritized
         ]
 
     # ---- updates -----------------------------------------------------------------------------------------------------
-    def _open(self) -> None:
-        """Notes which channels have not ended: the sources, and the others."""
-        still = [number for number, ended in enumerate(self.alignment.ended) if not ended]
-        self.upstream.inputs = tuple(number for number in still if number < self.first_source)
-        self.open_sources = tuple(number for number in still if number >= self.first_source)
-
     def _stop_clock(self, declined: bool) -> None:
-        """Notes that no alignment is in progress any more."""
-        if self.starts or declined:
-            self.past = (*self.past, self._alignment(declined))
-            self.starts = ()
-
-    def _start_clock(self) -> None:
-        """Notes that the alignment of the current checkpoint may start now."""
-        now = self.upstream.now
-        if now not in self.starts:
-            self.starts = (*self.starts, now)
+        self.clock.stop(self.upstream.now, self._triggered(), declined)
 
     def _meet(self, checkpoint: int, kind: Alignment) -> None:
         """Notes that the handler was given something of a checkpoint that is not over."""
         self.upstream.begin(checkpoint, kind)
         if checkpoint > self.alignment.current:
-            if self.before:
-                self.due = self.before, CheckpointReason.DECLINED_SUBSUMED
+            if self.act.ongoing:
+                self.act.must_decline = self.act.ongoing, CheckpointReason.DECLINED_SUBSUMED
             self._begin(checkpoint)
-            self._start_clock()
+            self.clock.start(self.upstream.now)
 
     def _begin(self, checkpoint: int) -> None:
         self._stop_clock(self.alignment.pending > 0)
@@ -140,24 +150,23 @@ class Ledger(PortLedger):
         upstream.deliver(channel, checkpoint, blocks and kind is not Alignment.UNALIGNED)
         if channel in upstream.announced and upstream.announced[channel][0] <= checkpoint:
             del upstream.announced[channel]
-            if channel in self.prioritised:
-                self.prioritised.remove(channel)
+            if channel in self.prioritized:
+                self.prioritized.remove(channel)
         if not alignment.is_obsolete(checkpoint):
             self._meet(checkpoint, kind)
             if not alignment.begun:
-                self._start_clock()
-                self.past = ()
+                self.clock.start(self.upstream.now)
+                self.clock.past = ()
             if alignment.barrier(channel, checkpoint, kind):
                 self._stop_clock(declined=False)
         elif not blocks:
-            self.may_resume = channel + 1
+            self.act.may_resume = channel + 1
 
     def announce(self, channel: int, checkpoint: int) -> None:
         """Notes that the handler was given an announcement."""
         self._act()
         upstream = self.upstream
-        upstream.announced[channel] = checkpoint, self.seqs[channel]
-        self.seqs[channel] += 1
+        upstream.announced[channel] = checkpoint, upstream.next_seq(channel)
         if not self.alignment.is_obsolete(checkpoint):
             upstream.newest = checkpoint
             self._meet(checkpoint, Alignment.TIMEOUTABLE)
@@ -168,22 +177,22 @@ class Ledger(PortLedger):
         self.upstream.deliver(channel, checkpoint)
         reason = CheckpointReason.DECLINED_ON_CANCELLATION_BARRIER
         if checkpoint > self.alignment.current:
-            self.due = checkpoint, reason
-            self.may_decline = (self.before,)
+            self.act.must_decline = checkpoint, reason
+            self.act.may_decline = (self.act.ongoing,)
             self._begin(checkpoint)
-        elif checkpoint == self.before:
-            self.due = checkpoint, reason
+        elif checkpoint == self.act.ongoing:
+            self.act.must_decline = checkpoint, reason
 
     def end_of(self, channel: int) -> None:
         """Notes that the handler was notified of the end of a channel."""
         self._act()
         alignment = self.alignment
         is_over = alignment.end_of(channel, self.config.counts_ends)
-        self._open()
-        if self.before and not self.config.counts_ends:
-            self.due = self.before, CheckpointReason.DECLINED_INPUT_END_OF_STREAM
-        elif self.before and not alignment.begun:
-            self._start_clock()
+        self.upstream.open(alignment.ended)
+        if self.act.ongoing and not self.config.counts_ends:
+            self.act.must_decline = self.act.ongoing, CheckpointReason.DECLINED_INPUT_END_OF_STREAM
+        elif self.act.ongoing and not alignment.begun:
+            self.clock.start(self.upstream.now)
         if is_over:
             self._stop_clock(declined=False)
 
@@ -208,15 +217,15 @@ class Ledger(PortLedger):
                 self.stopped = signal.checkpoint
             elif type(signal) is ConsumptionResumed:
                 channel = signal.channel
-                if not upstream.blocked[channel] and channel + 1 != self.may_resume:
-                    self.unblocked = channel + 1
+                if not upstream.blocked[channel] and channel + 1 != self.act.may_resume:
+                    self.act.unblocked = channel + 1
                 upstream.resume(channel)
             elif type(signal) is BarrierPrioritized:
                 channel = signal.channel
-                if channel in self.prioritised or upstream.announced.get(channel, (0, -1))[1] != signal.seq:
-                    self.unannounced = channel + 1
+                if channel in self.prioritized or upstream.announced.get(channel, (0, -1))[1] != signal.seq:
+                    self.act.unannounced = channel + 1
                 else:
-                    self.prioritised.append(channel)
+                    self.prioritized.append(channel)
                     if upstream.is_overdue(alignment.current):
                         alignment.overdue = True
 

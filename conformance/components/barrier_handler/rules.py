@@ -169,20 +169,20 @@ def an_announced_barrier_of_a_late_checkpoint_overtakes(ledger: Ledger, seen: Ac
 def only_an_announced_barrier_overtakes(ledger: Ledger, seen: Acted) -> Judgement:
     """The handler turns a barrier into a priority event only if it was announced with this sequence number and was not
     taken, and once."""
-    if ledger.unannounced:
+    if ledger.act.unannounced:
         owed = "a barrier may overtake only if it was announced with this sequence number and was not taken, and once"
-        what = f"a barrier of channel {ledger.unannounced - 1} was asked to overtake"
+        what = f"a barrier of channel {ledger.act.unannounced - 1} was asked to overtake"
         return Broken(FailureClass.PROTOCOL, owed, what)
     return True
 
 
 # ---- what is given up ------------------------------------------------------------------------------------------------
 def _must_decline(ledger: Ledger, seen: Acted) -> Judgement:
-    if ledger.due is None:
+    if ledger.act.must_decline is None:
         return False
-    if declined(seen).count(ledger.due) == 1:
+    if declined(seen).count(ledger.act.must_decline) == 1:
         return True
-    checkpoint, reason = ledger.due
+    checkpoint, reason = ledger.act.must_decline
     told = [str(one) for of, one in declined(seen) if of == checkpoint]
     did = f"it was declined with the reason {', '.join(told)}" if told else "it was not declined"
     return Broken(FailureClass.STUCK, f"checkpoint {checkpoint} must be declined once, with the reason {reason}", did)
@@ -227,7 +227,7 @@ def a_checkpoint_is_declined_with_a_reason(ledger: Ledger, seen: Acted) -> Judge
     """A checkpoint is declined only if a newer one came, its cancel marker came, a channel ended whose end does not
     count, or the inputs have refused to start it."""
     for checkpoint, reason in declined(seen):
-        if (checkpoint, reason) != ledger.due and checkpoint not in ledger.may_decline:
+        if (checkpoint, reason) != ledger.act.must_decline and checkpoint not in ledger.act.may_decline:
             owed = f"there was no reason to decline checkpoint {checkpoint}"
             return Broken(FailureClass.PROTOCOL, owed, f"it was declined with the reason {reason}")
     return True
@@ -262,8 +262,8 @@ def a_blocked_channel_waits_for_the_checkpoint_in_progress(ledger: Ledger, seen:
 def only_a_blocked_channel_is_resumed(ledger: Ledger, seen: Acted) -> Judgement:
     """Only a channel is resumed that waits behind an aligned barrier, and once. A source that was asked for a
     checkpoint by a call is not blocked, and may be resumed only by a call for a checkpoint that is over."""
-    if ledger.unblocked:
-        owed = f"channel {ledger.unblocked - 1} waits behind no barrier, so it must not be resumed"
+    if ledger.act.unblocked:
+        owed = f"channel {ledger.act.unblocked - 1} waits behind no barrier, so it must not be resumed"
         return Broken(FailureClass.PROTOCOL, owed, "it was resumed")
     return True
 

@@ -23,12 +23,12 @@ step = STEPS.step
 # ---- what may come out of a channel ----------------------------------------------------------------------------------
 def triggered(ledger: Ledger) -> Sequence[tuple[int, int, str]]:
     """Checkpoints that a source is asked for by a call: the newest one, or the next."""
-    if not ledger.open_sources:
+    if not ledger.upstream.sources:
         return DISABLED
     return [
         (channel, checkpoint, str(kind))
         for kind in KINDS
-        for channel, checkpoint in ledger.upstream.barriers(kind, ledger.open_sources)
+        for channel, checkpoint in ledger.upstream.barriers(kind, ledger.upstream.sources)
         if checkpoint >= ledger.alignment.current
     ]
 
@@ -36,7 +36,7 @@ def triggered(ledger: Ledger) -> Sequence[tuple[int, int, str]]:
 def endable(ledger: Ledger) -> Sequence[tuple[int]]:
     """Channels that may end: those that are not blocked and have announced nothing that is still to come."""
     upstream = ledger.upstream
-    channels = upstream.silent((*upstream.inputs, *ledger.open_sources))
+    channels = upstream.silent((*upstream.inputs, *ledger.upstream.sources))
     return [(channel,) for channel in channels if not upstream.blocked[channel]]
 
 
@@ -88,7 +88,7 @@ def rpc_barrier(port: BarrierHandlerPort, ledger: Ledger, channel: int, checkpoi
     weight=14,
 )
 def announcement(port: BarrierHandlerPort, ledger: Ledger, channel: int, checkpoint: int) -> Answer[None]:
-    return port.announcement(channel, checkpoint, ledger.seqs[channel], ledger.upstream.timestamp(checkpoint))
+    return port.announcement(channel, checkpoint, ledger.upstream.seqs[channel], ledger.upstream.timestamp(checkpoint))
 
 
 @step(
@@ -150,7 +150,7 @@ def _due(ledger: Ledger) -> Any:
     for channel in alignment.missing():
         if upstream.blocked[channel] or upstream.last[channel] >= alignment.current:
             continue
-        if channel >= ledger.first_source:
+        if channel >= ledger.upstream.first_source:
             return rpc_barrier(channel, alignment.current, str(upstream.kinds[alignment.current]))
         checkpoint, _ = upstream.announced.get(channel, (alignment.current, 0))
         return _BY_KIND[upstream.kinds.get(checkpoint, TIMEOUTABLE)](channel, checkpoint)

@@ -32,7 +32,8 @@ def a_mail_found_no_priority_event(ledger: Ledger, seen: Seen[bool]) -> bool:
 @goal(steps.process)
 def the_default_action_took_a_priority_event(ledger: Ledger, seen: Seen[InputStatus]) -> bool:
     """The default action took an unaligned barrier or an announcement before a mail did."""
-    return any(isinstance(one, Announcement) or one in ledger.lanes[0].urgent for one in _taken(seen))
+    urgent = [sent.element for sent in ledger.lanes[0].urgent]
+    return any(isinstance(one, Announcement) or one in urgent for one in _taken(seen))
 
 
 @goal(steps.process)
@@ -44,12 +45,9 @@ def an_announced_barrier_came_in_its_turn(ledger: Ledger, seen: Seen[InputStatus
 @goal(steps.run_mail)
 def an_announced_barrier_overtook_records(ledger: Ledger, seen: Seen[bool]) -> bool:
     """A mail took an announced barrier while records in front of it were waiting."""
-    return any(
-        isinstance(one, Barrier)
-        and any(isinstance(lane.waiting[0], Buffer) for lane in ledger.lanes if lane.waiting)
-        and not any(one in lane.urgent for lane in ledger.lanes)
-        for one in _taken(seen)
-    )
+    urgent = [sent.element for lane in ledger.lanes for sent in lane.urgent]
+    records_wait = any(isinstance(lane.live[0].element, Buffer) for lane in ledger.lanes if lane.live)
+    return records_wait and any(isinstance(one, Barrier) and one not in urgent for one in _taken(seen))
 
 
 @goal(steps.run_mail)
@@ -61,7 +59,7 @@ def a_timer_acted_in_a_mail(ledger: Ledger, seen: Seen[bool]) -> bool:
 @goal(*steps.ACTS)
 def an_element_arrived_while_the_task_acted(ledger: Ledger, seen: Seen[Any]) -> bool:
     """The task took something while the network thread was in the middle of an arrival."""
-    return any(lane.landing for lane in ledger.lanes) and bool(seen.signals)
+    return ledger.flying > 1 and bool(seen.signals)
 
 
 @goal(*steps.ACTS)

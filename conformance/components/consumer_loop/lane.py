@@ -1,82 +1,56 @@
-"""What the ledger of a consumer loop knows of one channel: what has arrived there, and what the task has taken."""
+"""What the ledger of a consumer loop knows of one channel besides its elements: which records are in front of what."""
 
 from __future__ import annotations
 
-from conformance.ports import Alignment, Announcement, Barrier, Buffer, Element, EndOfData, EndOfPartition
+from conformance.models import lane
+from conformance.models.lane import Sent
+from conformance.ports import Announcement, Barrier, Buffer, Element, EndOfData
 
 
-class Lane:
-    """One channel. What overtakes stands apart from what is taken in its turn."""
+class Lane(lane.Lane):
+    """One channel of a gate that has recovered: what has arrived, and what the task has processed."""
 
-    __slots__ = (
-        "cuts", "data_ended", "ended", "landing", "out", "records", "taken", "urgent", "waiting",
-    )  # fmt: skip
+    __slots__ = ("cuts", "data_ended", "data_taken", "processed", "records")
 
     def __init__(self) -> None:
-        self.waiting: list[Element] = []
-        """What has arrived and was not taken, in this order."""
-        self.urgent: list[Element] = []
-        """The unaligned barriers and announcements that have arrived and were not taken."""
-        self.landing = 0
-        """How many of these elements arrive at this moment, so that they may be in the channel or not."""
+        super().__init__(recovers=False)
         self.records: list[int] = []
         """The records that have arrived."""
-        self.taken = 0
-        """How many of them were taken."""
+        self.processed = 0
+        """How many of them were processed."""
         self.cuts: dict[int, int] = {}
         """By checkpoint, how many records are in front of its barrier."""
-        self.data_ended = self.ended = False
-        """Whether the end of data has arrived; the end of partition."""
-        self.out = False
-        """Whether the end of data was taken."""
+        self.data_ended = self.data_taken = False
+        """Whether the end of data has arrived; whether it was taken."""
 
     def arrive(self, element: Element, seq: int) -> None:
         """Notes that an element begins to arrive with this sequence number. A timeoutable barrier is announced."""
-        self.landing = 1
+        sent = self.send(element)
         if isinstance(element, Barrier):
             self.cuts[element.checkpoint] = len(self.records)
-            if element.alignment is Alignment.UNALIGNED:
-                self.urgent.append(element)
-                return
-            if element.alignment is Alignment.TIMEOUTABLE:
-                self.urgent.append(Announcement(element.checkpoint, seq))
-                self.landing = 2
+            if element.data_type.needs_announcement:
+                self.urgent.append(Sent(Announcement(element.checkpoint, seq), sent.number))
         elif isinstance(element, Buffer):
             self.records.extend(element.ids)
         elif isinstance(element, EndOfData):
             self.data_ended = True
-        elif isinstance(element, EndOfPartition):
-            self.ended = True
-        self.waiting.append(element)
 
-    def take(self, element: Element) -> bool:
-        """Notes that the task has taken an element. Returns whether it was its turn."""
+    def process(self, element: Element) -> bool:
+        """Notes that the task has taken an element. Returns whether it was its turn: it is a priority event, or the
+        next one, or an announced barrier that the task has turned into a priority event."""
         if isinstance(element, EndOfData):
-            self.out = True
-        if element in self.urgent:
-            self.urgent.remove(element)
+            self.data_taken = True
+        if self.live and self.live[0].element == element:
+            del self.live[0]
+            self.processed += len(element.ids) if isinstance(element, Buffer) else 0
             return True
-        if self.waiting and self.waiting[0] == element:
-            del self.waiting[0]
-            if isinstance(element, Buffer):
-                self.taken += len(element.ids)
-            return True
-        return self._overtook(element)
-
-    def _overtook(self, element: Element) -> bool:
-        """Returns whether the element is an announced barrier that the task has turned into a priority event."""
-        if not isinstance(element, Barrier) or element not in self.waiting or not element.data_type.needs_announcement:
-            return False
-        self.waiting.remove(element)
-        return True
-
-    def is_there(self) -> bool:
-        """Returns whether the task can take something for certain."""
-        return len(self.waiting) + len(self.urgent) > self.landing
-
-    def is_urgent(self) -> bool:
-        """Returns whether a priority event is there for certain."""
-        return bool(self.urgent) and not self.landing
+        overtakes = isinstance(element, Barrier) and element.data_type.needs_announcement
+        for line in (self.urgent, self.live)[: 1 + overtakes]:
+            for sent in line:
+                if sent.element == element:
+                    line.remove(sent)
+                    return True
+        return False
 
     def behind(self, ids: tuple[int, ...], begun: int) -> int:
         """Returns the checkpoint in front of whose barrier these records must not be processed: its unaligned barrier
@@ -86,13 +60,13 @@ class Lane:
         first = self.records.index(ids[0])
         if begun and first >= self.cuts.get(begun, first + 1):
             return begun
-        for one in self.urgent:
-            if isinstance(one, Barrier) and first >= self.cuts[one.checkpoint]:
-                return one.checkpoint
+        for sent in self.urgent:
+            if isinstance(sent.element, Barrier) and first >= self.cuts[sent.element.checkpoint]:
+                return sent.element.checkpoint
         return 0
 
     def in_flight(self, checkpoint: int, start: int) -> tuple[int, ...] | None:
-        """Returns the records that belong to a checkpoint as in-flight data, if it started when so many were taken;
+        """Returns the records that belong to a checkpoint as in-flight data, if it started when so many were processed;
         nothing if its barrier has not arrived."""
         cut = self.cuts.get(checkpoint)
         return None if cut is None else tuple(self.records[start:cut])

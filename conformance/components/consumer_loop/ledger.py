@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from conformance.components.consumer_loop.lane import Lane
@@ -30,12 +31,29 @@ Looker: TypeAlias = Literal["mailbox", "default action"]
 """Where the task looks for something to do."""
 
 
+class Act:
+    """One operation of the task: what there was to take when it began, and what it has done that it must not."""
+
+    __slots__ = ("behind", "early", "misplaced", "something", "urgent")
+
+    def __init__(self, lanes: Sequence[Lane]) -> None:
+        self.something = any(lane.next(hidden=False) is not None for lane in lanes)
+        self.urgent = [number for number, lane in enumerate(lanes) if lane.priority_waits()]
+        """What the task could take for certain: anything; the channels with priority events."""
+        self.misplaced: tuple[int, Element] | None = None
+        """An element that it took and whose turn it was not, with the channel."""
+        self.behind: tuple[int, int] | None = None
+        """A channel and a checkpoint, if it took a record from behind the barrier."""
+        self.early = 0
+        """A checkpoint that was triggered aligned, with a barrier to come."""
+
+
 class Ledger(PortLedger):
     """The signals of an operation of the task are noted in their order."""
 
     __slots__ = (
-        "alignment", "arriving", "behind", "cancelled", "config", "early", "lanes", "lookers",
-        "misplaced", "next_id", "seqs", "started", "subsumed", "there", "upstream", "urgent",
+        "act", "alignment", "arriving", "cancelled", "config", "lanes", "lookers", "next_record", "started", "subsumed",
+        "upstream",
     )  # fmt: skip
 
     def __init__(self, config: BarrierHandlerConfig) -> None:
@@ -47,46 +65,23 @@ class Ledger(PortLedger):
         """Begins with a fresh loop, whose clock shows 0."""
         self.begin_life("live")
         channels = self.config.channels
-        self.next_id = 0
+        self.next_record = 0
         self.lanes = [Lane() for _ in range(channels)]
         self.upstream = Upstream(self.config)
         self.alignment = BarrierAlignment(channels)
         self.arriving: Element = Buffer(())
         """The element that arrives."""
-        self.seqs = [0] * channels
-        """By channel, the sequence number of its next element."""
         self.cancelled: list[int] = []
         """The checkpoints of which a cancel marker was taken."""
         self.subsumed: list[int] = []
         """The checkpoints in progress when the task took something of a newer one from a channel, while the barriers of
         other channels were awaited: their in-flight data need not be complete."""
         self.started: dict[int, tuple[int, ...]] = {}
-        """By checkpoint that the inputs have started, how many records of each channel were taken then."""
+        """By checkpoint that the inputs have started, how many records of each channel were processed then."""
         self.lookers: Lookers[Looker] = Lookers("mailbox", "default action")
         """Where the task has found nothing."""
         self._open()
-        self._act()
-
-    def _act(self) -> None:
-        """Notes that the task acts. What is noted here is known until it acts again."""
-        self.there = any(lane.is_there() for lane in self.lanes)
-        self.urgent = [number for number, lane in enumerate(self.lanes) if lane.is_urgent()]
-        """What the task could take for certain when it began: anything; the channels with priority events."""
-        self.misplaced: tuple[int, Element] | None = None
-        """An element that it took and whose turn it was not, with the channel."""
-        self.behind: tuple[int, int] | None = None
-        """A channel and a checkpoint, if it took a record from behind the barrier."""
-        self.early = 0
-        """A checkpoint that was triggered aligned, with a barrier to come."""
-        self.alignment.repeated = 0
-        self.upstream.resumed = ()
-
-    def _open(self) -> None:
-        """Notes in which channels something can arrive: those that are not blocked and have not ended."""
-        blocked = self.upstream.blocked
-        self.upstream.inputs = tuple(
-            number for number, lane in enumerate(self.lanes) if not lane.ended and not blocked[number]
-        )
+        self.act = Act(self.lanes)
 
     # ---- queries -----------------------------------------------------------------------------------------------------
     def awaits_barriers(self) -> bool:
@@ -103,7 +98,10 @@ class Ledger(PortLedger):
 
     def left(self) -> list[int]:
         """Returns the channels in which something was not taken."""
-        return [number for number, lane in enumerate(self.lanes) if lane.waiting or lane.urgent]
+        return [number for number, lane in enumerate(self.lanes) if lane.live or lane.urgent]
+
+    def _open(self) -> None:
+        self.upstream.open([lane.over for lane in self.lanes], blocked=True)
 
     # ---- the network and the timer -----------------------------------------------------------------------------------
     def begin_arrival(self, channel: int, element: Element) -> None:
@@ -111,20 +109,19 @@ class Ledger(PortLedger):
         self.begin()
         self.lookers.stir()
         self.arriving = element
-        self.lanes[channel].arrive(element, self.seqs[channel])
-        self.seqs[channel] += 1
+        self.lanes[channel].arrive(element, self.upstream.next_seq(channel))
         if isinstance(element, Barrier | CancelMarker):
             self.upstream.deliver(channel, element.checkpoint, element.data_type.blocks_upstream)
         if isinstance(element, Barrier):
             self.upstream.begin(element.checkpoint, element.alignment)
         elif isinstance(element, Buffer):
-            self.next_id += 1
+            self.next_record += 1
         self._open()
 
     def end_arrival(self, channel: int, *rest: object) -> None:
         """Notes that the element has arrived."""
         self.end()
-        self.lanes[channel].landing = 0
+        self.lanes[channel].end_send()
 
     def pass_time(self, milliseconds: int) -> None:
         """Notes that time has passed."""
@@ -136,7 +133,9 @@ class Ledger(PortLedger):
     def begin_act(self) -> None:
         """Notes that the task runs a mail, or the default action."""
         self.begin_alone()
-        self._act()
+        self.act = Act(self.lanes)
+        self.alignment.repeated = 0
+        self.upstream.resumed = ()
 
     def mail_run(self, seen: Seen[bool]) -> None:
         """Notes whether there was a mail."""
@@ -156,10 +155,10 @@ class Ledger(PortLedger):
                 self.upstream.resume(signal.channel)
                 self._open()
             elif type(signal) is InputsCheckpointStarted:
-                self.started[signal.checkpoint] = tuple([lane.taken for lane in self.lanes])
+                self.started[signal.checkpoint] = tuple([lane.processed for lane in self.lanes])
             elif type(signal) is CheckpointTriggered:
                 if not signal.unaligned and False in self.alignment.received:
-                    self.early = signal.checkpoint
+                    self.act.early = signal.checkpoint
                 self.alignment.trigger(signal.checkpoint, signal.unaligned)
             elif type(signal) is CheckpointDeclined:
                 self.alignment.decline(signal.checkpoint)
@@ -169,9 +168,9 @@ class Ledger(PortLedger):
         if isinstance(element, Buffer):
             begun = 0 if alignment.was_triggered_or_declined(alignment.current) else alignment.current
             if checkpoint := lane.behind(element.ids, begun):
-                self.behind = channel, checkpoint
-        if not lane.take(element):
-            self.misplaced = channel, element
+                self.act.behind = channel, checkpoint
+        if not lane.process(element):
+            self.act.misplaced = channel, element
         if isinstance(element, EndOfPartition):
             alignment.end_of(channel)  # one that does not count declines the checkpoint, which is over then, too
         elif isinstance(element, Barrier | Announcement | CancelMarker):

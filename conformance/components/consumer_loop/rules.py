@@ -57,11 +57,11 @@ DEEDS = (
 def every_element_is_taken_once_in_its_turn(ledger: Ledger, seen: Acted) -> Judgement:
     """The task takes each element once: priority events as soon as they are there, the others in the order in which
     they arrived in their channel."""
-    if ledger.misplaced is None:
+    if ledger.act.misplaced is None:
         return True
-    channel, element = ledger.misplaced
-    waiting = ledger.lanes[channel].waiting
-    first = name(waiting[0]) if waiting else "nothing"
+    channel, element = ledger.act.misplaced
+    head = ledger.lanes[channel].head()
+    first = "nothing" if head is None else name(head.element)
     return Broken(
         FailureClass.REORDERED,
         f"{first} is the next in channel {channel}, besides priority events",
@@ -73,9 +73,9 @@ def every_element_is_taken_once_in_its_turn(ledger: Ledger, seen: Acted) -> Judg
 def nothing_behind_a_barrier_is_processed_before_its_checkpoint(ledger: Ledger, seen: Acted) -> Judgement:
     """A record that arrived behind an unaligned barrier is processed only after the task took the barrier, and its part
     of the checkpoint if that is not over."""
-    if ledger.behind is None:
+    if ledger.act.behind is None:
         return True
-    channel, checkpoint = ledger.behind
+    channel, checkpoint = ledger.act.behind
     owed = (
         f"checkpoint {checkpoint} must begin before the records behind its barrier in channel {channel} are processed"
     )
@@ -128,18 +128,18 @@ def only_the_task_acts_on_what_arrives(ledger: Ledger, seen: Acted) -> Judgement
 @rule(steps.run_mail, invariant="I-10")
 def a_priority_event_is_there_as_a_mail(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """When there is no mail, every priority event that has arrived was taken: none waits for the default action."""
-    if not ledger.urgent:
+    if not ledger.act.urgent:
         return False
     if seen.value or seen.signals:
         return True
-    owed = f"{channels(ledger.urgent)} had a priority event, so there must be a mail that takes it"
+    owed = f"{channels(ledger.act.urgent)} had a priority event, so there must be a mail that takes it"
     return Broken(FailureClass.STUCK, owed, "there was no mail")
 
 
 @rule(steps.process, invariant="I-22")
 def the_default_action_takes_what_is_there(ledger: Ledger, seen: Seen[InputStatus]) -> Judgement:
     """The default action takes nothing, and says that nothing is available, only if nothing was there when it began."""
-    if not ledger.there:
+    if not ledger.act.something:
         return False
     if seen.value is not InputStatus.NOTHING_AVAILABLE or seen.signals:
         return True
@@ -177,9 +177,9 @@ adopt(a_checkpoint_is_triggered_once_and_in_order, *steps.ACTS, of=lambda ledger
 @rule(*steps.ACTS, invariant="I-45", after_learning=True, signals=(CheckpointTriggered,))
 def an_aligned_checkpoint_waits_for_every_barrier(ledger: Ledger, seen: Acted) -> Judgement:
     """An aligned checkpoint is triggered only once the barrier of every channel that has not ended was taken."""
-    if not ledger.early:
+    if not ledger.act.early:
         return True
-    owed = f"a barrier of checkpoint {ledger.early} is still to be taken"
+    owed = f"a barrier of checkpoint {ledger.act.early} is still to be taken"
     return Broken(FailureClass.PROTOCOL, owed, "the checkpoint was triggered, aligned")
 
 
@@ -270,7 +270,7 @@ def the_input_ends_when_every_channel_has_ended(ledger: Ledger, seen: Seen[Input
 def the_end_of_data_is_returned_once(ledger: Ledger, seen: Seen[InputStatus]) -> Judgement:
     """The default action returns the end of data when it takes the end of data of the last channel, and only then."""
     ends = any(type(signal) is ElementTaken and isinstance(signal.element, EndOfData) for signal in seen.signals)
-    owed = ends and all(lane.out for lane in ledger.lanes)
+    owed = ends and all(lane.data_taken for lane in ledger.lanes)
     if owed == (seen.value is InputStatus.END_OF_DATA):
         return owed
     if owed:

@@ -37,7 +37,7 @@ def has_room(ledger: Ledger) -> Sequence[tuple[int]]:
     return [
         (number,)
         for number in ledger.upstream.inputs
-        if not (lane := ledger.lanes[number]).data_ended and len(lane.records) - lane.taken < MOST_QUEUED
+        if not (lane := ledger.lanes[number]).data_ended and len(lane.records) - lane.processed < MOST_QUEUED
     ]
 
 
@@ -89,7 +89,7 @@ def _barrier(kind: Alignment, weight: int) -> Step[Ledger, None, int, int]:
     return _of_checkpoint(f"{kind}_barrier", when, lambda checkpoint: Barrier(checkpoint, kind), weight)
 
 
-buffer = _arrival("buffer", has_room, lambda ledger: Buffer((ledger.next_id,)), 30)
+buffer = _arrival("buffer", has_room, lambda ledger: Buffer((ledger.next_record,)), 30)
 aligned_barrier = _barrier(Alignment.ALIGNED, 8)
 timeoutable_barrier = _barrier(Alignment.TIMEOUTABLE, 14)
 unaligned_barrier = _barrier(Alignment.UNALIGNED, 10)
