@@ -131,16 +131,18 @@ def told(total: Total, understood: Sequence[Understood]) -> tuple[str, int]:
         for (kind, component), one in total.by.items()
     ]
     parts = [table(("kind", "component", "scenarios", "steps", "violations", "differences"), rows)]
-    everything, unexplained = total.differences(), 0
-    differing = []
-    for difference, count in sorted(everything.differences.items()):
-        why = next((one.why for one in understood if one.means(difference)), "")
-        unexplained += not why
-        differing.append((difference.component, difference.what, difference.slug, str(count), why or "NOT UNDERSTOOD"))
-        if not why:
-            parts.append(f"An example of {' '.join(difference)}:\n\n```\n{everything.examples[difference]}```")
+    unexplained, differing = 0, []
+    for (kind, _), comparison in sorted(total.by.items()):
+        for difference, count in sorted(comparison.differences.items()):
+            why = next((one.why for one in understood if one.means(difference, kind)), "")
+            unexplained += not why
+            what, component, slug = difference
+            differing.append((kind, component, what, slug, str(count), why or "NOT UNDERSTOOD"))
+            if not why:
+                example = f"{kind} {' '.join(difference)}:\n\n```\n{comparison.examples[difference]}```"
+                parts.append(f"An example of {example}")
     if differing:
-        parts.insert(1, table(("component", "what", "property", "scenarios", "why"), differing))
+        parts.insert(1, table(("kind", "component", "what", "property", "scenarios", "why"), differing))
     parts.append(f"{len(differing)} kinds of differences, {unexplained} of them not understood.")
     return "\n\n".join(parts), unexplained
 

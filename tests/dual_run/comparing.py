@@ -31,11 +31,13 @@ class Understood:
     what: str = ""
     component: str = ""
     slug: str = ""
+    kind: str = ""
+    """`reference`, `known-bug` or `legal-variant`."""
 
-    def means(self, difference: Difference) -> bool:
-        """Returns whether this explains the difference."""
-        mine = (self.what, self.component, self.slug)
-        return all(not wanted or wanted == found for wanted, found in zip(mine, difference, strict=True))
+    def means(self, difference: Difference, kind: str) -> bool:
+        """Returns whether this explains the difference, which was seen of this kind of implementation."""
+        mine, found = (self.what, self.component, self.slug, self.kind), (*difference, kind)
+        return all(not wanted or wanted == one for wanted, one in zip(mine, found, strict=True))
 
 
 class Names:
@@ -100,7 +102,7 @@ class Comparison:
             self.note(Difference("after", component, slug), example)
 
     def add(self, other: Comparison) -> None:
-        """Add the counts of another comparison."""
+        """Add the counts of another comparison, of the same kind of implementation and component."""
         self.scenarios += other.scenarios
         self.steps += other.steps
         self.violations += other.violations
@@ -118,10 +120,3 @@ class Total:
     def add(self, kind: str, component: str, comparison: Comparison) -> None:
         """Add what was seen of one implementation."""
         self.by[kind, component].add(comparison)
-
-    def differences(self) -> Comparison:
-        """Returns everything together."""
-        everything = Comparison()
-        for one in self.by.values():
-            everything.add(one)
-        return everything

@@ -58,3 +58,5 @@ def test_only_what_is_explained_is_understood() -> None:
     assert told(total, [])[1] == 2
     assert told(total, [Understood("it went", "before", slug="kept")])[1] == 1
     assert told(total, [Understood("it went", "before", slug="other")])[1] == 2
+    assert told(total, [Understood("it went", "before", slug="kept", kind="reference")])[1] == 1
+    assert told(total, [Understood("it went", "before", slug="kept", kind="known-bug")])[1] == 2
