@@ -37,7 +37,7 @@ class Upstream:
         self.inputs: Sequence[int] = ()
         self.sources: Sequence[int] = ()
         """The channels out of which something may come; the sources that have not ended."""
-        self.open([False] * channels)
+        self.leave_open([False] * channels)
         self.seqs = [0] * channels
         """By channel, the sequence number of the next element that has one."""
         self.last = [0] * channels
@@ -129,7 +129,7 @@ class Upstream:
         return self.next_of(self.silent(self.inputs), KINDS, False)
 
     # ---- updates -----------------------------------------------------------------------------------------------------
-    def open(self, ended: Sequence[bool], blocked: bool = False) -> None:
+    def leave_open(self, ended: Sequence[bool], blocked: bool = False) -> None:
         """Notes which channels have ended. `blocked`: whether nothing comes out of blocked channels either."""
         still = [number for number, over in enumerate(ended) if not over and not (blocked and self.blocked[number])]
         self.inputs = tuple([number for number in still if number < self.first_source])

@@ -11,8 +11,8 @@ class Consumer:
     """The notifications that a consumer got and has not acted on, and how many takes in a row found nothing."""
 
     __slots__ = (
-        "announced", "awake", "due", "due_error", "due_priority", "either_error", "empty_takes", "expects_priority",
-        "most_empty_takes", "probe", "raced", "refused", "stale", "told",
+        "awake", "due_priority", "either_error", "empty_takes", "expects_priority", "most_empty_takes", "probe",
+        "raced", "refused",
     )  # fmt: skip
 
     def __init__(self, awake: bool = False, most_empty_takes: int = 2) -> None:
@@ -25,18 +25,11 @@ class Consumer:
         began, or that take said that one follows."""
         self.probe = False
         """Whether the consumer will ask next whether something can be taken."""
-        self.due = 0
-        """How much could certainly be taken when the last take began."""
-        self.due_priority = self.due_error = False
-        """When the last take began: whether it had to find a priority event; whether it had to fail with an error."""
+        self.due_priority = False
+        """Whether the last take had to find a priority event."""
         self.raced = False
         """Whether the consumer may be notified once more of what it has taken, because operations have overlapped: a
         channel that has nothing may be queued. A take that nothing overlaps and that finds nothing ends this."""
-        self.announced = self.told = -1
-        """The sequence number in the last notification of a priority event, now and when the take in flight began; -1:
-        there was none."""
-        self.stale = False
-        """Whether the consumer was notified of a priority event that it had already taken."""
         self.empty_takes = 0
         """Number of takes in a row that found nothing, each of which had a reason, with no other operation in
         between."""
@@ -55,9 +48,40 @@ class Consumer:
             elif kind is PriorityAvailable:
                 self.awake = self.expects_priority = True
 
+    def begin_take(self) -> None:
+        """Notes that a take begins. It uses up all notifications so far; later ones are a reason for another take."""
+        self.awake = self.expects_priority = False
+
+    def begin_counted_take(self) -> None:
+        """Notes that a take begins, where takes are counted that find nothing. One without a reason does not count."""
+        if not self.awake:
+            self.empty_takes = -1
+        self.begin_take()
+
+    def took(self, more: bool) -> None:
+        """Notes that a take is over. `more`: whether the answer said that an element follows."""
+        self.awake |= more
+
+    def leave(self) -> None:
+        """Notes that the consumer takes nothing any more."""
+        self.awake = self.expects_priority = False
+
+
+class NumberedConsumer(Consumer):
+    """A consumer that is notified of the sequence number of a priority event."""
+
+    __slots__ = ("announced", "stale", "told")
+
+    def __init__(self, awake: bool = False) -> None:
+        super().__init__(awake)
+        self.announced = self.told = -1
+        """The sequence number in the last notification of a priority event, now and when the take in flight began; -1:
+        there was none."""
+        self.stale = False
+        """Whether the consumer was notified of a priority event that it had already taken."""
+
     def hear_numbers(self, signals: list[Signal], next_number: int) -> None:
-        """Notes notifications whose priority events carry sequence numbers; `next_number` is that of the next
-        element."""
+        """Notes the notifications among these signals; `next_number` is that of the next element."""
         for signal in signals:
             if type(signal) is PriorityAvailable:
                 self.awake = True
@@ -74,26 +98,26 @@ class Consumer:
         self.awake = self.expects_priority = False
         self.told = self.announced
 
-    def begin_counted_take(self) -> None:
-        """Notes that a take begins, where takes are counted that find nothing. One without a reason does not count."""
-        if not self.awake:
-            self.empty_takes = -1
-        self.begin_take()
-
-    def took(self, more: bool, number: int = -1) -> None:
-        """Notes that a take is over.
-
-        `more`: whether the take returned that an element follows. `number`: the sequence number of a priority event
-        that was taken.
-        """
-        self.stale = False
+    def took_number(self, more: bool, number: int) -> None:
+        """Notes that a take is over. `number`: the sequence number of a priority event that was taken; -1: it took
+        none."""
         self.awake |= more
+        self.stale = False
         if self.announced <= number:
             self.announced = -1
 
-    def leave(self) -> None:
-        """Notes that the consumer takes nothing any more."""
-        self.awake = self.expects_priority = False
+
+class Due:
+    """What the take in flight must find, or what the last one had to."""
+
+    __slots__ = ("count", "error", "in_flight", "priority")
+
+    def __init__(self) -> None:
+        self.in_flight = False
+        self.count = 0
+        """How much could certainly be taken when it began."""
+        self.priority = self.error = False
+        """Whether it must find a priority event; whether it must fail with an error."""
 
 
 def notifies(signals: list[Signal]) -> bool:

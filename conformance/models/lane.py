@@ -47,7 +47,9 @@ class Recovered:
     """The recovered buffers of one channel, the end of recovered data, and the recovery barriers between the
     buffers."""
 
-    __slots__ = ("consumed", "finished", "finishing", "marks", "pushed", "seq", "taken", "waiting")
+    __slots__ = (
+        "consumed", "consumed_again", "end_left", "finished", "finishing", "marks", "pushed", "seq", "taken", "waiting",
+    )  # fmt: skip
 
     def __init__(self, handed_over: tuple[int, ...] = (), recovers: bool = True) -> None:
         """Begins with one buffer for each record in `handed_over`.
@@ -66,6 +68,10 @@ class Recovered:
         self.finishing = self.finished = self.consumed = not recovers
         """Whether the operation that queues the end of recovered data has begun; whether it is over; whether the task
         took the end."""
+        self.consumed_again = False
+        """Whether the task was said to take the end once more, or where none could come."""
+        self.end_left = False
+        """Whether an end of recovered data that was handed over may be left, which takes a turn of its own."""
         self.seq: int | None = None
         """The sequence number that the next recovered buffer must carry; None: any."""
         self.marks: dict[int, Mark] = {}
@@ -115,6 +121,11 @@ class Recovered:
         self.taken += 1
         self.seq = seq + 1
 
+    def consume_end(self) -> None:
+        """Notes that the task took the end of recovered data."""
+        self.consumed_again = self.consumed
+        self.consumed = True
+
     def begin_mark(self, checkpoint: int) -> None:
         """Notes that the insertion of a recovery barrier begins; it will stand behind all buffers that certainly
         wait."""
@@ -134,7 +145,7 @@ class Recovered:
 class Lane(Recovered):
     """The content of a physical channel: recovered buffers, and the live elements that its producer sends."""
 
-    __slots__ = ("arrived", "blocked", "held_back", "input", "live", "over", "passes", "urgent")
+    __slots__ = ("arrived", "blocked", "held_back", "hidden", "input", "live", "over", "passes", "urgent")
 
     def __init__(self, handed_over: tuple[int, ...] = (), recovers: bool = True, passes: bool = True) -> None:
         super().__init__(handed_over, recovers)
@@ -146,6 +157,8 @@ class Lane(Recovered):
         """Priority events, which stand in front of everything else."""
         self.arrived = 0
         """Number of live elements that were sent."""
+        self.hidden = False
+        """Whether live elements without priority must wait behind recovered data, or its end, that was not taken."""
         self.over = False
         """Whether the producer sends no more elements: the end of partition was sent."""
         self.blocked = False

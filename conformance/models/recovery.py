@@ -15,6 +15,23 @@ def ends(signals: list[Signal]) -> int:
     return sum([type(signal) is StateConsumed for signal in signals]) if signals else 0
 
 
+class Push:
+    """The operation of the recovery thread that is in flight, or was the last one: a push, or the end of pushes."""
+
+    __slots__ = ("in_flight", "too_late", "upstream_was_missing")
+
+    def __init__(self) -> None:
+        self.in_flight = False
+        self.too_late = self.upstream_was_missing = False
+        """When it began: whether the channel was released; whether the subpartition was not requested."""
+
+    def begin(self, released: bool, requested: bool = True) -> None:
+        """Notes that such an operation begins."""
+        self.in_flight = True
+        self.too_late = released
+        self.upstream_was_missing = not requested
+
+
 # ---- pushing ---------------------------------------------------------------------------------------------------------
 Lateness = tuple[bool | None, str]
 """True if the channel was released or converted before the push began, False if its release began during the push,

@@ -15,11 +15,13 @@ from conformance.engines.check import search_range
 from conformance.ports import (
     BUFFER_POOL,
     NETWORK_BUFFER_POOL,
+    ChannelConfig,
     ErrorKind,
     FaultKind,
     FaultStruck,
     PortError,
     RecoveredChannelPort,
+    Recovery,
 )
 from conformance.scheduling import Pause
 from reference_impl.network.recovered_channel import RecoveredChannel
@@ -117,7 +119,7 @@ def test_a_refused_conversion_leaves_the_channel_as_it_was_and_one_that_failed_d
 
 # ---- when the faults can strike --------------------------------------------------------------------------------------
 def open_ledger() -> Ledger:
-    return Ledger("pushed", RecoveredChannelPort.can_fail)
+    return Ledger(ChannelConfig(Recovery.PUSHED), RecoveredChannelPort.can_fail)
 
 
 def test_while_a_push_waits_the_buffer_pool_can_only_be_destroyed():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.models.consumer import Consumer
+from conformance.models.consumer import Consumer, NumberedConsumer
 from conformance.models.lane import Lane, Recovered, Sent
 from conformance.models.starts import DECLINED, SUBSUMED, SUBSUMED_OR_DECLINED, UNOPPOSED
 from conformance.ports import Alignment, Barrier, Buffer, DataAvailable, Element, Event, PriorityAvailable
@@ -171,7 +171,7 @@ def test_who_takes_has_followed_what_he_was_told():
 
 
 def test_a_priority_event_that_was_taken_before_it_was_told_of_is_stale():
-    consumer = Consumer()
+    consumer = NumberedConsumer()
     consumer.hear_numbers([PriorityAvailable(3)], next_number=4)
     assert consumer.stale
     assert consumer.announced == -1
@@ -179,7 +179,7 @@ def test_a_priority_event_that_was_taken_before_it_was_told_of_is_stale():
     assert consumer.announced == 4
     consumer.begin_take()
     assert consumer.told == 4
-    consumer.took(more=True, number=4)
+    consumer.took_number(more=True, number=4)
     assert (consumer.announced, consumer.stale, consumer.awake) == (-1, False, True)
 
 

@@ -188,7 +188,7 @@ class Ledger(PortLedger):
         self._act()
         alignment = self.alignment
         is_over = alignment.end_of(channel, self.config.counts_ends)
-        self.upstream.open(alignment.ended)
+        self.upstream.leave_open(alignment.ended)
         if self.act.ongoing and not self.config.counts_ends:
             self.act.must_decline = self.act.ongoing, CheckpointReason.DECLINED_INPUT_END_OF_STREAM
         elif self.act.ongoing and not alignment.begun:

@@ -101,7 +101,7 @@ class Ledger(PortLedger):
         return [number for number, lane in enumerate(self.lanes) if lane.live or lane.urgent]
 
     def _open(self) -> None:
-        self.upstream.open([lane.over for lane in self.lanes], blocked=True)
+        self.upstream.leave_open([lane.over for lane in self.lanes], blocked=True)
 
     # ---- the network and the timer -----------------------------------------------------------------------------------
     def begin_arrival(self, channel: int, element: Element) -> None:

@@ -42,6 +42,11 @@ _FAULTY = tuple(
 _ADDED, _TAKEN = ("finish", "producer"), ("finish", "task")
 _REQUESTED = ("request_subpartition",), _TAKEN
 
+
+def _port_config(config: LocalChannelScenarioConfig) -> ChannelConfig:
+    return ChannelConfig(config.recovery, tuple(range(config.handed_over)))
+
+
 COMPONENT = Component(
     name="local-channel",
     port=LocalChannelPort,
@@ -60,11 +65,11 @@ COMPONENT = Component(
         )
         for interleaving in ("whole", "fine")
     ) + _FAULTY,
-    port_config=lambda config: ChannelConfig(config.recovery, tuple(range(config.handed_over))),
+    port_config=_port_config,
     restored_config=lambda config, ledger: ChannelConfig(config.recovery, ledger.lane.left()),
     make_ledger=lambda config, capabilities: Ledger(
-        config.recovery, config.handed_over, Capability.BLOCKED_PRIORITY_LOCAL in capabilities,
-        config.can_fail(LocalChannelPort), reason_without_barrier(capabilities),
+        _port_config(config), Capability.BLOCKED_PRIORITY_LOCAL in capabilities, config.can_fail(LocalChannelPort),
+        reason_without_barrier(capabilities),
     ),
     needs=lambda config: recovers(config.recovery) | config.needs_for_faults(),
     threads=("producer", "task", "recovery", "canceler"),

@@ -14,7 +14,7 @@ def next_types(ledger: Ledger, taken: BufferAndBacklog) -> tuple[Next, ...]:
     other threads overlapped the take, what they sent may be named or not."""
     lane, element = ledger.lane, taken.element
     has_priority = element.data_type.has_priority
-    recovered = ledger.hidden and not has_priority
+    recovered = ledger.lane.hidden and not has_priority
     waiting = len(lane.waiting) - recovered
     hidden = not lane.consumed or waiting > 0
     blocked = lane.blocked or (not recovered and element.data_type.blocks_upstream)
@@ -24,15 +24,15 @@ def next_types(ledger: Ledger, taken: BufferAndBacklog) -> tuple[Next, ...]:
         owed = _DATA
     elif hidden:
         owed = _EVENT if lane.finishing else _NONE
-    elif ledger.requested and not blocked and len(lane.live) > behind:
+    elif ledger.view.attached and not blocked and len(lane.live) > behind:
         owed = _DATA if type(lane.live[behind].element) is Buffer else _EVENT
     found: tuple[Next, ...] = (owed,)
     last = recovered and not hidden
-    if ledger.requested and len(lane.urgent) > has_priority and (ledger.passes_blocked or not blocked):
+    if ledger.view.attached and len(lane.urgent) > has_priority and (ledger.lane.passes or not blocked):
         found = (_PRIORITY,) if ledger.alone and (last or not recovered) else (_PRIORITY, owed)
     if last and found != _NOTHING:
         found += (_DATA,)  # 2.3.0 does not look what the view has behind the last recovered buffer
-    if ledger.end_left and not hidden:
+    if ledger.lane.end_left and not hidden:
         found += (_EVENT,)  # 2.3.0 hands over the end of recovered data, too
     return found if ledger.alone else (*found, _NONE)
 
@@ -42,9 +42,9 @@ def backlogs(ledger: Ledger, taken: BufferAndBacklog) -> tuple[int, int]:
     which the last one need not be counted. What another thread is adding may count or not."""
     lane, element = ledger.lane, taken.element
     has_priority = element.data_type.has_priority
-    if ledger.hidden and not has_priority:
+    if ledger.lane.hidden and not has_priority:
         return 0, 0
     most = ledger.lane.buffers() - (type(element) is Buffer)
     if not (lane.blocked or element.data_type.blocks_upstream):
         return (max(0, most - 1) if ledger.alone else 0), most
-    return 0, most if ledger.passes_blocked and len(lane.urgent) > has_priority else 0
+    return 0, most if ledger.lane.passes and len(lane.urgent) > has_priority else 0

@@ -20,13 +20,13 @@ Started = Seen[None, int]
 @goal(steps.take, needs=IN_MEMORY)
 def a_priority_event_passed_recovered_data(ledger: Ledger, seen: Took) -> bool:
     """A barrier was taken before recovered data."""
-    return ledger.hidden and _priority(seen) and ledger.lane.there() > 0
+    return ledger.lane.hidden and _priority(seen) and ledger.lane.there() > 0
 
 
 @goal(steps.take, needs=IN_MEMORY)
 def two_priority_events_waited_in_recovery(ledger: Ledger, seen: Took) -> bool:
     """Two barriers were queued in front of recovered data."""
-    return ledger.hidden and len(ledger.lane.urgent) > 1 and _priority(seen)
+    return ledger.lane.hidden and len(ledger.lane.urgent) > 1 and _priority(seen)
 
 
 @goal(steps.take, needs=PASSES_LOCALLY)
@@ -53,7 +53,7 @@ def an_older_barrier_came_while_one_was_pending(ledger: Ledger, seen: Took) -> b
 @goal(steps.take)
 def live_data_was_written(ledger: Ledger, seen: Took) -> bool:
     """Live data was taken before the barrier of a checkpoint that had started."""
-    if ledger.lane.input.pending is None or ledger.hidden:
+    if ledger.lane.input.pending is None or ledger.lane.hidden:
         return False
     return seen.value is not None and type(seen.value.element) is Buffer
 
@@ -98,7 +98,7 @@ def a_newer_recovery_barrier_was_in_the_way(ledger: Ledger, seen: Started) -> bo
 @goal(steps.checkpoint_started, needs=PUSHED)
 def a_checkpoint_started_after_a_declined_one(ledger: Ledger, seen: Started) -> bool:
     """A checkpoint started after another one was declined because its recovery barrier was missing."""
-    return ledger.missed and _started_with_recovered(ledger, seen)
+    return ledger.checkpoints.declined and _started_with_recovered(ledger, seen)
 
 
 @goal(steps.checkpoint_started, needs=PUSHED)
@@ -130,7 +130,7 @@ def an_older_checkpoint_was_stopped_late(ledger: Ledger, seen: Started) -> bool:
 
 def _started_with_recovered(ledger: Ledger, seen: Started) -> bool:
     lane = ledger.lane
-    if seen.error is not None or not ledger.hidden:
+    if seen.error is not None or not ledger.lane.hidden:
         return False
     mark = lane.marks.get(seen.operands[0])
     return (lane.pushed if mark is None else mark.least) - lane.taken > 1
@@ -140,13 +140,15 @@ def _started_with_recovered(ledger: Ledger, seen: Started) -> bool:
 @goal(*PUSHES, needs=PUSHED)
 def a_release_woke_a_waiting_push(ledger: Ledger, seen: Seen[None]) -> bool:
     """A push waited for the request of the subpartition when the channel was released."""
-    return ledger.was_unrequested and ledger.released and not ledger.was_over and not ledger.requesting
+    return (
+        ledger.push.upstream_was_missing and ledger.released and not ledger.push.too_late and not ledger.view.requested
+    )
 
 
 @goal(steps.release, needs=PUSHED | STEPPING)
 def a_push_raced_with_release(ledger: Ledger, seen: Seen[None]) -> bool:
     """A release ended while a push was in flight."""
-    return ledger.pushing and ledger.requested and not ledger.released
+    return ledger.push.in_flight and ledger.view.attached and not ledger.released
 
 
 @goal(steps.release, needs=STEPPING)
@@ -158,7 +160,7 @@ def an_add_raced_with_release(ledger: Ledger, seen: Seen[None]) -> bool:
 @goal(steps.release)
 def released_before_the_subpartition_was_asked_for(ledger: Ledger, seen: Seen[None]) -> bool:
     """A release happened before the subpartition was requested."""
-    return not ledger.released and not ledger.requested
+    return not ledger.released and not ledger.view.attached
 
 
 @goal(steps.release, needs=IN_MEMORY)
@@ -170,7 +172,7 @@ def released_with_recovered_data(ledger: Ledger, seen: Seen[None]) -> bool:
 @goal(steps.release)
 def released_with_live_data(ledger: Ledger, seen: Seen[None]) -> bool:
     """A release happened while live data was queued."""
-    return not ledger.released and not ledger.hidden and ledger.lane.buffers() > 0
+    return not ledger.released and not ledger.lane.hidden and ledger.lane.buffers() > 0
 
 
 @goal(steps.release)
@@ -200,7 +202,7 @@ def released_a_second_time(ledger: Ledger, seen: Seen[None]) -> bool:
 @goal(steps.fail, needs=STEPPING)
 def failed_in_the_middle_of_an_operation(ledger: Ledger, seen: Seen[None]) -> bool:
     """The channel failed while an operation of the task or of the recovery thread was in flight."""
-    return not ledger.failed and (ledger.busy or ledger.pushing)
+    return not ledger.failed and (ledger.busy or ledger.push.in_flight)
 
 
 @goal(steps.restore, needs=READBACK)

@@ -57,7 +57,7 @@ def live_data_waits_behind_recovered_data(ledger: Ledger, seen: Took) -> Judgeme
     """The channel delivers no live element without priority before the task has taken all recovered buffers and the
     end of recovered data."""
     lane = ledger.lane
-    if not ledger.hidden or not lane.live or seen.value is None:
+    if not ledger.lane.hidden or not lane.live or seen.value is None:
         return False
     element = seen.value.element
     if element.data_type.has_priority:
@@ -70,8 +70,8 @@ def live_data_waits_behind_recovered_data(ledger: Ledger, seen: Took) -> Judgeme
 
 @rule(steps.take, invariant="I-13", tickets=("FLINK-39018", "FLINK-40521"), needs=IN_MEMORY)
 def priority_events_pass_recovered_data(ledger: Ledger, seen: Took) -> Judgement:
-    """A priority event of which the consumer was notified is delivered before recovered data."""
-    return _priority_came(ledger, seen) if ledger.consumer.due_priority and ledger.hidden else False
+    """A priority event of which the consumer was notified is handed out before recovered data."""
+    return _priority_came(ledger, seen) if ledger.due.priority and ledger.lane.hidden else False
 
 
 @rule(
@@ -81,8 +81,8 @@ def priority_events_pass_recovered_data(ledger: Ledger, seen: Took) -> Judgement
     never=(Never(Setting(stage="in recovery"), "The property priority-events-pass-recovered-data is judged instead."),),
 )
 def priority_events_come_first(ledger: Ledger, seen: Took) -> Judgement:
-    """If a priority event can be delivered, it is delivered before every element without priority."""
-    return _priority_came(ledger, seen) if ledger.consumer.due_priority and not ledger.hidden else False
+    """If a priority event can be handed out, it is handed out before every element without priority."""
+    return _priority_came(ledger, seen) if ledger.due.priority and not ledger.lane.hidden else False
 
 
 def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
@@ -106,8 +106,8 @@ def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
     formerly=("a-blocked-channel-hands-out-priority-events",),
 )
 def a_blocked_channel_delivers_priority_events(ledger: Ledger, seen: Took) -> Judgement:
-    """The channel delivers a priority event even while its producer is blocked."""
-    if not ledger.consumer.due_priority or not ledger.lane.blocked or ledger.producer_has_failed():
+    """The channel hands out a priority event even while its producer is blocked."""
+    if not ledger.due.priority or not ledger.lane.blocked or ledger.producer_has_failed():
         return False
     if seen.value is not None and seen.value.element.data_type.has_priority:
         return True
@@ -131,7 +131,7 @@ def only_priority_events_leave_a_blocked_channel(ledger: Ledger, seen: Took) -> 
 def copies_for_a_checkpoint_leave_the_consumer_its_buffers(ledger: Ledger, seen: Took) -> Judgement:
     """A recovered buffer that was copied for a checkpoint still reaches the consumer unchanged."""
     lane = ledger.lane
-    if lane.taken >= ledger.copied_to or seen.value is None:
+    if lane.taken >= ledger.checkpoints.copied_to or seen.value is None:
         return False
     element, copied = seen.value.element, lane.waiting[0].element
     if type(element) is not Buffer:
@@ -158,7 +158,7 @@ def elements_arrive_once_in_order_and_unchanged(ledger: Ledger, seen: Took) -> J
         if element == owed:
             return True
         return Broken(FailureClass.REORDERED, f"{name(owed)} must come next", f"the take returned {name(element)}")
-    hidden = ledger.hidden
+    hidden = ledger.lane.hidden
     waiting = lane.waiting if hidden else lane.live
     if waiting:
         return must_be(waiting[0].element, element)
@@ -171,7 +171,7 @@ def elements_arrive_once_in_order_and_unchanged(ledger: Ledger, seen: Took) -> J
 adopt(
     recovery.the_end_of_recovered_data_is_notified_once,
     steps.take,
-    of=lambda ledger: (ledger.recovered, ledger.end_must_come()),
+    of=lambda ledger: (ledger.lane, ledger.end_must_come()),
     needs=PUSHED,
     never=(END_TAKEN,),
 )
@@ -236,9 +236,9 @@ def only_priority_events_are_announced_as_such(ledger: Ledger, seen: Seen[object
     formerly=("a-failed-producer-is-not-silent",),
 )
 def the_failure_of_a_producer_fails_the_next_take(ledger: Ledger, seen: Took) -> Judgement:
-    """If the producer has failed and no recovered data is left, a take returns what came before, or fails with the
-    error; it does not return nothing."""
-    if not ledger.consumer.due_error:
+    """If the producer has failed and no recovered data is left, a take hands out what came before, or fails with the
+    error; it does not answer that there is nothing."""
+    if not ledger.due.error:
         return False
     if seen.value is not None:
         return True
@@ -353,12 +353,12 @@ adopt(
 )
 adopt(
     starts.a_newer_barrier_subsumes_an_older_checkpoint, steps.checkpoint_started,
-    of=lambda ledger: (ledger.lane.refuses, ledger.without_barrier), tickets=("FLINK-21104",),
+    of=lambda ledger: (ledger.lane.refuses, ledger.checkpoints.without_barrier), tickets=("FLINK-21104",),
     formerly=("a-newer-barrier-subsumes-the-checkpoint",),
 )  # fmt: skip
 adopt(
     starts.a_missing_recovery_barrier_declines_the_checkpoint, steps.checkpoint_started,
-    of=lambda ledger: (ledger.lane.refuses, ledger.without_barrier), tickets=("FLINK-39523",), needs=PUSHED,
+    of=lambda ledger: (ledger.lane.refuses, ledger.checkpoints.without_barrier), tickets=("FLINK-39523",), needs=PUSHED,
     never=(END_TAKEN,),
 )  # fmt: skip
 adopt(
@@ -399,7 +399,7 @@ def recovered_data_is_written_as_the_checkpoint_starts(ledger: Ledger, seen: Wri
     state = ledger.state(seen.operands[0])
     if state is None:
         return _unsure(ledger)
-    recovered = ledger.recovered_ids
+    recovered = ledger.push.ids
     written = tuple([record for record in seen.value if record in recovered])
     if written[: len(state.least)] == state.least and state.most[: len(written)] == written:
         return True
@@ -448,7 +448,7 @@ def nothing_behind_the_barrier_is_written(ledger: Ledger, seen: Written) -> Judg
     state = ledger.state(seen.operands[0])
     if state is None:
         return _unsure(ledger)
-    recovered, live = ledger.recovered_ids, state.live
+    recovered, live = ledger.push.ids, state.live
     behind = [record for record in seen.value if record not in recovered and record not in live]
     if not behind:
         return True
@@ -471,7 +471,7 @@ def live_data_before_the_barrier_is_written_once(ledger: Ledger, seen: Written) 
     state = ledger.state(seen.operands[0])
     if state is None:
         return _unsure(ledger)
-    recovered, owed = ledger.recovered_ids, tuple(state.live)
+    recovered, owed = ledger.push.ids, tuple(state.live)
     live = tuple([record for record in seen.value if record not in recovered])
     if live == owed and seen.value[len(seen.value) - len(owed) :] == owed:
         return bool(owed)

@@ -52,7 +52,7 @@ def room(ledger: Ledger) -> Sequence[tuple[()]]:
 def next_barriers(ledger: Ledger) -> Sequence[tuple[int]]:
     """Enables the barrier of a newer checkpoint than that of the last barrier; the checkpoint may have started
     before."""
-    newest, before = ledger.newest, ledger.last_barrier
+    newest, before = ledger.checkpoints.newest, ledger.checkpoints.last_barrier
     if len(ledger.lane.live) >= MOST_QUEUED or len(ledger.lane.urgent) >= 3 or ledger.producer_has_failed():
         return DISABLED
     if newest > before + 1:
@@ -65,17 +65,17 @@ def may_push(ledger: Ledger) -> Sequence[tuple[()]]:
     lane = ledger.lane
     if lane.finishing or ledger.afterlife >= MOST_AFTERWARDS:
         return DISABLED
-    return DISABLED if len(lane.waiting) >= MOST_QUEUED or ledger.to_recover == [] else NO_OPERANDS
+    return DISABLED if len(lane.waiting) >= MOST_QUEUED or ledger.push.to_recover == [] else NO_OPERANDS
 
 
 def may_finish(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables the end of recovered data once, when all records that must be recovered were pushed."""
-    return DISABLED if ledger.lane.finishing or ledger.to_recover else NO_OPERANDS
+    return DISABLED if ledger.lane.finishing or ledger.push.to_recover else NO_OPERANDS
 
 
 def may_push_after_end(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables a push after the task took the end of recovered data."""
-    return NO_OPERANDS if ledger.recovery is Recovery.PUSHED and ledger.lane.consumed else DISABLED
+    return NO_OPERANDS if ledger.config.recovery is Recovery.PUSHED and ledger.lane.consumed else DISABLED
 
 
 def may_request(ledger: Ledger) -> Sequence[tuple[()]]:
@@ -83,7 +83,7 @@ def may_request(ledger: Ledger) -> Sequence[tuple[()]]:
     channel must refuse it."""
     if ledger.released:
         return alive(ledger)
-    return DISABLED if ledger.requested and (ledger.restored or ledger.seq) else NO_OPERANDS
+    return DISABLED if ledger.view.attached and (ledger.restored or ledger.seq) else NO_OPERANDS
 
 
 def may_take(ledger: Ledger) -> Sequence[tuple[()]]:
@@ -91,7 +91,9 @@ def may_take(ledger: Ledger) -> Sequence[tuple[()]]:
     else."""
     if ledger.released:
         return alive(ledger)
-    return NO_OPERANDS if (ledger.requested or ledger.consumer.awake) and not ledger.marked else DISABLED
+    return (
+        NO_OPERANDS if (ledger.view.attached or ledger.consumer.awake) and not ledger.checkpoints.marked else DISABLED
+    )
 
 
 def may_resume(ledger: Ledger) -> Sequence[tuple[()]]:
@@ -104,24 +106,29 @@ def markable(ledger: Ledger) -> Sequence[tuple[int]]:
     first checkpoints, because little can happen."""
     return (
         DISABLED
-        if ledger.marked or (ledger.recovery is not Recovery.PUSHED and ledger.newest > 2)
+        if ledger.checkpoints.marked
+        or (ledger.config.recovery is not Recovery.PUSHED and ledger.checkpoints.newest > 2)
         else _next_starts(ledger)
     )
 
 
 def startable(ledger: Ledger) -> Sequence[tuple[int]]:
     """Enables the start of the checkpoint whose recovery barrier was inserted, or of the one before it."""
-    marked = ledger.marked
+    marked = ledger.checkpoints.marked
     if not marked:
         return _next_starts(ledger)
-    over = max(ledger.started, ledger.stopped)
+    over = max(ledger.checkpoints.started, ledger.checkpoints.stopped)
     return ((marked,), (marked,), (marked,), (marked - 1,)) if marked - 1 > over else ((marked,),)
 
 
 def _next_starts(ledger: Ledger) -> Sequence[tuple[int]]:
     """Enables the start of a newer checkpoint, whether its barrier was taken, is queued, or was not sent."""
     input = ledger.lane.input
-    over, newest, came = max(ledger.started, ledger.stopped), ledger.newest, input.last
+    over, newest, came = (
+        max(ledger.checkpoints.started, ledger.checkpoints.stopped),
+        ledger.checkpoints.newest,
+        input.last,
+    )
     if input.received and came > over:
         return ((came,), (came - 1,), (newest + 1,)) if came - 1 > over else ((came,), (newest + 1,))
     return ((newest,), (newest + 1,)) if newest > over else ((newest + 1,), (newest + 2,))
@@ -130,7 +137,7 @@ def _next_starts(ledger: Ledger) -> Sequence[tuple[int]]:
 def stoppable(ledger: Ledger) -> Sequence[tuple[int]]:
     """Enables the stop of the checkpoint whose recovery barrier was inserted, or of the one before it; without one, of
     the last checkpoint that was started, of the one before it, or of one that no step has named."""
-    started, newest, marked = ledger.started, ledger.newest, ledger.marked
+    started, newest, marked = ledger.checkpoints.started, ledger.checkpoints.newest, ledger.checkpoints.marked
     if marked:
         return ((marked,), (marked - 1,)) if marked > 1 else ((marked,),)
     return ((started,), (started - 1,), (newest + 1,)) if started > 1 else ((newest + 1,),)
@@ -149,13 +156,13 @@ def restorable(ledger: Ledger) -> Sequence[tuple[int]]:
 
 def strikeable(ledger: Ledger) -> Sequence[tuple[str, str]]:
     """The faults that can strike: the request can fail until it succeeds, and the producer fails after that."""
-    never = SUBPARTITION_REQUEST if ledger.requested else PRODUCER
+    never = SUBPARTITION_REQUEST if ledger.view.attached else PRODUCER
     return [(place, kind) for place, kind in ledger.faults.possible() if place != never]
 
 
 def may_fail(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables a failure, unless a release has still to end a push or an add that is in flight."""
-    return DISABLED if ledger.released and (ledger.pushing or ledger.adding) else NO_OPERANDS
+    return DISABLED if ledger.released and (ledger.push.in_flight or ledger.adding) else NO_OPERANDS
 
 
 # ---- the producer ----------------------------------------------------------------------------------------------------
@@ -209,7 +216,7 @@ def add_after_end(port: LocalChannelPort, ledger: Ledger) -> Answer[bool]:
 @step("recovery", PRESENT, when=may_push, begin=Ledger.begin_push, end=Ledger.end_push, weight=28, fails=True)
 def push_recovered(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
     late = Buffer((ledger.next_record,))
-    return port.push_recovered(late if ledger.was_over else ledger.lane.being_pushed())
+    return port.push_recovered(late if ledger.push.too_late else ledger.lane.being_pushed())
 
 
 @step("recovery", PRESENT, when=may_finish, begin=Ledger.begin_finish, end=Ledger.end_finish, weight=4, fails=True)
@@ -295,13 +302,13 @@ def _due(ledger: Ledger) -> drain.Step | None:
     """Finishes the recovery, and lets the consumer act on its notifications."""
     if ledger.released or ledger.is_broken():
         return None
-    if ledger.marked:
-        return checkpoint_stopped(ledger.marked)
-    if not ledger.requested:
+    if ledger.checkpoints.marked:
+        return checkpoint_stopped(ledger.checkpoints.marked)
+    if not ledger.view.attached:
         return request_subpartition()
     if not ledger.lane.finishing:
-        return push_recovered() if ledger.to_recover else finish_recovered()
-    if ledger.producer_has_failed() and not ledger.hidden:
+        return push_recovered() if ledger.push.to_recover else finish_recovered()
+    if ledger.producer_has_failed() and not ledger.lane.hidden:
         return resume() if ledger.lane.blocked else take()
     if ledger.consumer.awake:
         return take()
@@ -328,7 +335,7 @@ def _failed(ledger: Ledger) -> bool:
 DRAIN = Drain[Ledger](
     While((_due,)),
     Once((release(),), unless=lambda ledger: not ledger.is_broken()),  # it ends a push that waits for the request
-    End(lambda ledger: ledger.pushing or ledger.adding),  # no push or add may still wait here
+    End(lambda ledger: ledger.push.in_flight or ledger.adding),  # no push or add may still wait here
     Once((in_use(),), unless=_over),
     Each(_inspections),
     Once((resources(),)),

@@ -40,14 +40,14 @@ COMPONENT = Component(
     configs=_PLAIN * 5 + _FAULTY,
     port_config=lambda config: ChannelConfig(Recovery(config.recovery)),
     make_ledger=lambda config, capabilities: Ledger(
-        config.recovery, config.can_fail(RecoveredChannelPort, config.interleaving == "fine")
+        ChannelConfig(Recovery(config.recovery)), config.can_fail(RecoveredChannelPort, config.interleaving == "fine")
     ),
     needs=lambda config: recovers(config.recovery) | config.needs_for_faults(),
     threads=("recovery", "task", "pool", "canceler"),
     steps=tuple(STEPS.all),
     properties=(*rules.RULES.all, *goals.RULES.all),
     drain=DRAIN,
-    settings=Settings(lambda ledger: ledger.converted, BY_CONVERSION),
+    settings=Settings(lambda ledger: ledger.conversion.done, BY_CONVERSION),
     final_phase="failed",
     explored=RecoveredChannelScenarioConfig("in-memory", "fine"),
     bounds={

@@ -42,25 +42,25 @@ def conversion_was_refused_while_state_was_read(ledger: Ledger, seen: Converted)
 @goal(steps.convert, needs=RECOVER_FIRST)
 def conversion_was_refused_before_consumption(ledger: Ledger, seen: Converted) -> bool:
     """A conversion was refused because all state was read but not consumed."""
-    return seen.error is not None and ledger.was_finished and ledger.recovery == "recover-first"
+    return seen.error is not None and ledger.conversion.was_finished and ledger.config.recovery == "recover-first"
 
 
 @goal(steps.convert, needs=PUSHED)
 def conversion_was_refused_with_a_stored_buffer(ledger: Ledger, seen: Converted) -> bool:
     """A conversion with the design `pushed` was refused because a recovered buffer was queued."""
-    return seen.error is not None and ledger.recovery == "pushed" and ledger.consumer.due > 0
+    return seen.error is not None and ledger.config.recovery == "pushed" and ledger.due.count > 0
 
 
 @goal(steps.convert, needs=PUSHED | STEPPING)
 def converted_during_a_push(ledger: Ledger, seen: Converted) -> bool:
     """A conversion and a push overlapped."""
-    return seen.error is None and ledger.pushing
+    return seen.error is None and ledger.push.in_flight
 
 
 @goal(steps.release, needs=STEPPING)
 def released_during_a_push(ledger: Ledger, seen: Seen[None]) -> bool:
     """A release ended while a push was in flight."""
-    return ledger.pushing and not ledger.released
+    return ledger.push.in_flight and not ledger.released
 
 
 @goal(steps.release)
@@ -84,13 +84,13 @@ def released_when_all_was_consumed(ledger: Ledger, seen: Seen[None]) -> bool:
 @goal(steps.release)
 def released_after_conversion(ledger: Ledger, seen: Seen[None]) -> bool:
     """A release happened after the conversion."""
-    return ledger.converted
+    return ledger.conversion.done
 
 
 @goal(steps.release)
 def released_a_second_time(ledger: Ledger, seen: Seen[None]) -> bool:
     """A component that was released was released again."""
-    return ledger.released and not ledger.converted
+    return ledger.released and not ledger.conversion.done
 
 
 @goal(steps.checkpoint_started)
@@ -102,13 +102,13 @@ def a_checkpoint_was_declined_with_buffers_queued(ledger: Ledger, seen: Seen[Non
 @goal(steps.checkpoint_stopped)
 def an_older_checkpoint_was_stopped_late(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """An older checkpoint was stopped while a newer one was pending or over."""
-    return seen.operands[0] < ledger.stopped
+    return seen.operands[0] < ledger.checkpoints.stopped
 
 
 @goal(steps.fail, needs=STEPPING)
 def failed_during_a_push(ledger: Ledger, seen: Seen[None]) -> bool:
     """The channel failed while a push was in flight."""
-    return ledger.pushing and not ledger.failed
+    return ledger.push.in_flight and not ledger.failed
 
 
 @goal(steps.restore)
@@ -121,19 +121,19 @@ def a_fresh_channel_took_over(ledger: Ledger, seen: Seen[Resources]) -> bool:
 @goal(steps.push_recovered, needs=FAULTS, struck=True)
 def a_push_got_the_buffer_it_waited_for(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A push waited for a buffer, and got one."""
-    return seen.error is None and ledger.offering and not ledger.releasing
+    return seen.error is None and ledger.push.offered and not ledger.releasing
 
 
 @goal(steps.push_recovered, needs=FAULTS, struck=True)
 def a_push_waited_until_the_release(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A push waited for a buffer until the channel was released."""
-    return ledger.released and not ledger.converted
+    return ledger.released and not ledger.conversion.done
 
 
 @goal(steps.push_recovered, needs=FAULTS | PUSHED, struck=True)
 def a_push_waited_until_the_conversion(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A push waited for a buffer until the channel was converted, which releases it."""
-    return ledger.converted
+    return ledger.conversion.done
 
 
 @goal(steps.push_recovered, needs=FAULTS, struck=True)
@@ -146,22 +146,22 @@ def the_pool_was_destroyed_while_a_push_waited(ledger: Ledger, seen: Seen[None, 
 def released_between_an_offer_and_the_push(ledger: Ledger, seen: Seen[object]) -> bool:
     """The channel was released or converted after it was offered a buffer, before the push that waited for it went
     on."""
-    return seen.error is None and not ledger.released and ledger.phase == WAITING and ledger.offering
+    return seen.error is None and not ledger.released and ledger.phase == WAITING and ledger.push.offered
 
 
 @goal(steps.convert, needs=FAULTS | RECOVER_FIRST, struck=True)
 def a_conversion_failed_after_all_was_consumed(ledger: Ledger, seen: Converted) -> bool:
     """A conversion found no exclusive buffers after the task had consumed all recovered data."""
-    return ledger.recovery == "recover-first" and ledger.recovered.taken > 0
+    return ledger.config.recovery == "recover-first" and ledger.recovered.taken > 0
 
 
 @goal(steps.convert, needs=FAULTS | IN_MEMORY, struck=True)
 def a_conversion_failed_with_buffers_queued(ledger: Ledger, seen: Converted) -> bool:
     """A conversion found no exclusive buffers while recovered buffers were queued, which the next one hands over."""
-    return ledger.recovery == "in-memory" and ledger.recovered.there() > 1
+    return ledger.config.recovery == "in-memory" and ledger.recovered.there() > 1
 
 
 @goal(steps.convert, needs=FAULTS | PUSHED, struck=True)
 def a_conversion_failed_while_state_was_read(ledger: Ledger, seen: Converted) -> bool:
     """A conversion with the design `pushed` found no exclusive buffers before all state was read."""
-    return ledger.recovery == "pushed" and not ledger.recovered.finishing
+    return ledger.config.recovery == "pushed" and not ledger.recovered.finishing

@@ -8,20 +8,23 @@ thread offers one, and until then the phase is `waiting`.
 from __future__ import annotations
 
 from conformance.driver import BROKEN, PortLedger, Seen
-from conformance.models.consumer import Consumer
+from conformance.models.checkpoints import Checkpoints
+from conformance.models.consumer import Consumer, Due
 from conformance.models.faults import struck_by
 from conformance.models.lane import Recovered
 from conformance.models.records import in_words
-from conformance.models.recovery import ends
+from conformance.models.recovery import Push, ends
 from conformance.models.starts import Refusal
 from conformance.ports import (
     BUFFER_POOL,
     BufferAndBacklog,
+    ChannelConfig,
     CheckpointReason,
     FaultKind,
     FaultStruck,
     Next,
     Places,
+    Recovery,
     Signal,
 )
 
@@ -38,17 +41,48 @@ DESTROYED = FaultStruck(BUFFER_POOL, FaultKind.ENDS)
 """The signal that a push has found the buffer pool destroyed."""
 
 
+class PoolPush(Push):
+    """A push that may have to wait for a buffer of the pool."""
+
+    __slots__ = ("memory_elsewhere", "offered")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.offered = False
+        """Whether the buffer pool has begun to offer a buffer to the push that waits."""
+        self.memory_elsewhere = False
+        """Whether a push that the buffer pool has refused took its memory from somewhere else."""
+
+
+class Conversion:
+    """The conversion of the channel to a physical one."""
+
+    __slots__ = ("done", "in_flight", "was_finished")
+
+    def __init__(self) -> None:
+        self.done = self.in_flight = False
+        self.was_finished = False
+        """Whether the end of recovered data was queued when the last conversion or release began."""
+
+
 class Ledger(PortLedger):
     """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
-        "consumer", "converted", "converting", "elsewhere", "late_stop", "newest", "next_record", "offering", "pushing",
-        "recovered", "recovery", "stopped", "was_finished", "was_over",
-    )  # fmt: skip
+        "checkpoints",
+        "config",
+        "consumer",
+        "conversion",
+        "due",
+        "late_stop",
+        "next_record",
+        "push",
+        "recovered",
+    )
 
-    def __init__(self, recovery: str, can_fail: Places) -> None:
+    def __init__(self, config: ChannelConfig, can_fail: Places) -> None:
         super().__init__(can_fail)
-        self.recovery = recovery
+        self.config = config
         self.next_record = 0
         self.restore()
 
@@ -57,21 +91,10 @@ class Ledger(PortLedger):
         self.begin_life(EXPOSED if self.can_fail else "open")
         self.recovered = Recovered()
         self.consumer = Consumer()
-        self.converted = self.converting = False
-        """Whether the channel was converted; whether a conversion is in flight."""
-        self.pushing = False
-        """Whether a push is in flight."""
-        self.offering = False
-        """Whether the buffer pool has begun to offer a buffer to the push that waits."""
-        self.elsewhere = False
-        """Whether a push that the buffer pool has refused took its memory from somewhere else."""
-        self.was_over = False
-        """Whether the channel was released before the last operation of the recovery thread began."""
-        self.was_finished = False
-        """Whether the end of recovered data was queued when the last conversion or release began."""
-        self.newest = 0
-        """The newest checkpoint that a step has named."""
-        self.stopped = 0
+        self.due = Due()
+        self.conversion = Conversion()
+        self.push = PoolPush()
+        self.checkpoints = Checkpoints()
         self.late_stop = False
         """Whether the last checkpoint that was stopped is older than one that was stopped before."""
 
@@ -88,7 +111,7 @@ class Ledger(PortLedger):
 
     def must_answer(self) -> bool:
         """Returns whether something could certainly be taken when the take began."""
-        return self.consumer.due > 0 and not self.released
+        return self.due.count > 0 and not self.released
 
     def first(self) -> str:
         """Describes what the next take must find."""
@@ -109,7 +132,7 @@ class Ledger(PortLedger):
             behind = _EVENT
         else:
             return _NOTHING
-        return (behind,) if self.consumer.due > 1 else (behind, _NONE)
+        return (behind,) if self.due.count > 1 else (behind, _NONE)
 
     def next_number(self, has_priority: bool) -> int | None:
         """Returns the sequence number that the next buffer must carry; None: any."""
@@ -117,11 +140,11 @@ class Ledger(PortLedger):
 
     def came_too_late(self) -> bool | None:
         """Returns True if the channel was released or converted before the push began, otherwise None."""
-        return True if self.was_over else None
+        return True if self.push.too_late else None
 
     def what_ended_it(self) -> str:
         """Describes whether the channel was released or converted."""
-        return "converted" if self.converted else "released"
+        return "converted" if self.conversion.done else "released"
 
     def counted(self) -> tuple[int, int]:
         """Returns the number of queued buffers, and that number with the end of recovered data, which 2.3.0 counts."""
@@ -138,7 +161,7 @@ class Ledger(PortLedger):
 
     def holds(self) -> tuple[tuple[str, int], ...]:
         """Returns one segment for each queued buffer; nothing if the memory of some comes from somewhere else."""
-        if self.elsewhere:
+        if self.push.memory_elsewhere:
             return ()
         return (("segments", 0 if self.released else self.recovered.there()),)
 
@@ -150,46 +173,44 @@ class Ledger(PortLedger):
     def must_not_convert(self) -> str:
         """Returns why a conversion would certainly lose state; empty: it perhaps would not."""
         recovered = self.recovered
-        if self.recovery == "recover-first":
+        if self.config.recovery is Recovery.RECOVER_FIRST:
             return "" if recovered.consumed else "not all recovered data is consumed"
-        if self.recovery == "in-memory":
+        if self.config.recovery is Recovery.IN_MEMORY:
             return "" if recovered.finishing else "not all state is read"
         return (
-            "a recovered buffer is queued"
-            if self.consumer.due > (recovered.finished and not recovered.consumed)
-            else ""
+            "a recovered buffer is queued" if self.due.count > (recovered.finished and not recovered.consumed) else ""
         )
 
     def may_convert(self) -> bool | None:
         """Returns whether a conversion certainly loses no state; None: unsure, an operation in flight decides."""
         recovered = self.recovered
-        if self.recovery == "recover-first":
+        if self.config.recovery is Recovery.RECOVER_FIRST:
             return recovered.consumed
-        if self.recovery == "in-memory":
-            if self.was_finished or recovered.consumed:
+        if self.config.recovery is Recovery.IN_MEMORY:
+            if self.conversion.was_finished or recovered.consumed:
                 return True
             return None if recovered.finishing else False
         if recovered.waiting:
-            return False if self.consumer.due else None
+            return False if self.due.count else None
         return recovered.consumed or not recovered.finishing
 
     # ---- updates -----------------------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
         """Notes the notifications of the consumer, and that a push begins to wait for a buffer."""
         self.consumer.hear(signals)
-        if self.phase == EXPOSED and self.pushing and REFUSED in signals:
+        if self.phase == EXPOSED and self.push.in_flight and REFUSED in signals:
             self.phase = WAITING
 
     def begin_afterwards(self) -> None:
         """Notes that an operation of the recovery thread begins, which is possible after release, too."""
         self.afterlife += self.released
-        self.was_over = self.released
+        self.push.too_late = self.released
         self.consumer.empty_takes = 0
 
     def begin_push(self, count: int) -> None:
         """Notes that a push begins; the task may take its buffer at once."""
         self.begin_afterwards()
-        self.pushing = True
+        self.push.in_flight = True
         if not self.released:
             first = self.next_record
             self.next_record += count
@@ -197,7 +218,7 @@ class Ledger(PortLedger):
 
     def end_push(self, count: int) -> None:
         """Notes that the push is over."""
-        self.pushing = False
+        self.push.in_flight = False
         self.recovered.end_push()
 
     def push_was_struck(self, seen: Seen[None], count: int) -> None:
@@ -206,18 +227,18 @@ class Ledger(PortLedger):
         if self.phase == WAITING:
             self.phase = EXPOSED
         if seen.error is None:
-            self.elsewhere |= not (self.offering or self.released)
+            self.push.memory_elsewhere |= not (self.push.offered or self.released)
             self.end_push(count)
         else:
-            self.pushing = False
+            self.push.in_flight = False
             if not self.released:
                 self.recovered.drop_push()
                 self.phase = BROKEN
-        self.offering = False
+        self.push.offered = False
 
     def begin_offer(self) -> None:
         """Notes that the buffer pool begins to offer a buffer."""
-        self.offering = True
+        self.push.offered = True
 
     def begin_finish(self) -> None:
         """Notes that the push of the end of recovered data begins."""
@@ -232,7 +253,7 @@ class Ledger(PortLedger):
         """Notes that a take begins."""
         self.afterlife += self.released
         self.consumer.begin_counted_take()
-        self.consumer.due = self.readable()
+        self.due.count = self.readable()
 
     def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
         """Notes that a take is over. The rules have already judged what it returned."""
@@ -247,37 +268,37 @@ class Ledger(PortLedger):
 
     def hear_of(self, checkpoint: int) -> None:
         """Notes that a step names a checkpoint."""
-        self.newest = max(self.newest, checkpoint)
+        self.checkpoints.name(checkpoint)
 
     def stop(self, checkpoint: int) -> None:
         """Notes that a checkpoint was stopped."""
-        self.late_stop = checkpoint < self.stopped
-        self.stopped = max(self.stopped, checkpoint)
+        self.late_stop = checkpoint < self.checkpoints.stopped
+        self.checkpoints.stop(checkpoint)
 
     def begin_release(self) -> None:
         """Notes that a release or a conversion begins."""
         super().begin_release()
-        self.consumer.due = self.readable()
-        self.was_finished = self.recovered.finished
+        self.due.count = self.readable()
+        self.conversion.was_finished = self.recovered.finished
 
     def begin_conversion(self) -> None:
         """Notes that a conversion begins, which ends like a release."""
         self.begin_release()
-        self.converting = True
+        self.conversion.in_flight = True
 
     def begin_cancel(self) -> None:
         """Notes that the task is cancelled, whatever it does; nobody looks at a conversion that is in flight then."""
-        if self.converting:
-            self.converting = False
+        if self.conversion.in_flight:
+            self.conversion.in_flight = False
             self.take_back_release()
         super().begin_cancel()
 
     def convert(self, seen: Seen[tuple[int, ...]]) -> None:
         """Notes that the conversion is over: the channel is released, or the conversion was refused and changed
         nothing."""
-        self.converting = False
+        self.conversion.in_flight = False
         if seen.error is None:
-            self.converted = True
+            self.conversion.done = True
             self.release()
         else:
             self.take_back_release()
@@ -285,7 +306,7 @@ class Ledger(PortLedger):
     def conversion_was_struck(self, seen: Seen[tuple[int, ...]]) -> None:
         """Notes that there were no exclusive buffers: the conversion can be tried again, or the task fails."""
         self.faults.struck(seen.signals)
-        self.converting = False
+        self.conversion.in_flight = False
         self.take_back_release()
         if not self.released and struck_by(seen).kind is not FaultKind.REFUSES:
             self.phase = BROKEN
@@ -299,4 +320,4 @@ class Ledger(PortLedger):
     def fail(self) -> None:
         """Notes that the channel was released at an arbitrary moment; a push in flight is abandoned."""
         super().fail()
-        self.consumer.awake = self.pushing = self.offering = self.converting = False
+        self.consumer.awake = self.push.in_flight = self.push.offered = self.conversion.in_flight = False

@@ -153,7 +153,7 @@ def conversion_hands_over_what_was_not_taken(ledger: Ledger, seen: Seen[tuple[in
     with the other designs it hands over none."""
     if seen.error is not None or ledger.released:
         return False
-    left = ledger.recovered.left() if ledger.recovery == "in-memory" else ()
+    left = ledger.recovered.left() if ledger.config.recovery == "in-memory" else ()
     given = tuple(seen.value)
     if given == left:
         return True
@@ -194,7 +194,7 @@ def a_push_fails_with_the_buffer_pool(ledger: Ledger, seen: Seen[None, int]) -> 
 
 
 def _may_take_memory_elsewhere(ledger: Ledger) -> bool:
-    return ledger.recovery == "in-memory"
+    return ledger.config.recovery == "in-memory"
 
 
 @rule(steps.push_recovered, invariant="I-94", needs=FAULTS, struck=True, never=(RELEASED,))
@@ -203,7 +203,7 @@ def a_push_waits_for_the_next_buffer(ledger: Ledger, seen: Seen[None, int]) -> J
     design `in-memory`, it may take its memory from somewhere else."""
     if REFUSED not in seen.signals or DESTROYED in seen.signals or ledger.releasing:
         return False
-    if not (ledger.offering or _may_take_memory_elsewhere(ledger)):
+    if not (ledger.push.offered or _may_take_memory_elsewhere(ledger)):
         owed = "the buffer pool has no buffer, so the push must wait until the pool offers one"
         return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
     return must_succeed(seen.error, "the channel was offered a buffer: the push must succeed")
@@ -217,7 +217,7 @@ def a_release_ends_the_wait_for_a_buffer(ledger: Ledger, seen: Seen[None, int]) 
         return False
     if seen.error is not None:
         return must_fail(seen.error, ErrorKind.RELEASED, "the channel was released while the push was waiting")
-    may_tell = ledger.offering or _may_take_memory_elsewhere(ledger)  # it may have been queued before the release
+    may_tell = ledger.push.offered or _may_take_memory_elsewhere(ledger)  # it may have been queued before the release
     if may_tell or not any(type(signal) is DataAvailable for signal in seen.signals):
         return True
     owed = "the channel was released while the push was waiting for a buffer, so nobody may be notified"
@@ -287,9 +287,9 @@ def a_late_stop_does_not_hide_a_newer_one(ledger: Ledger, seen: Seen[int]) -> Ju
 
 
 def _remembers(ledger: Ledger, seen: Seen[int]) -> Judgement:
-    if seen.value == ledger.stopped:
-        return ledger.stopped > 0
-    owed = f"checkpoint {ledger.stopped} is the newest that was stopped, and the channel must remember it"
+    if seen.value == ledger.checkpoints.stopped:
+        return ledger.checkpoints.stopped > 0
+    owed = f"checkpoint {ledger.checkpoints.stopped} is the newest that was stopped, and the channel must remember it"
     return Broken(FailureClass.LOST, owed, f"it remembers checkpoint {seen.value}")
 
 

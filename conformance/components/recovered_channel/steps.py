@@ -57,25 +57,25 @@ def may_finish(ledger: Ledger) -> Sequence[tuple[()]]:
 def may_push_after_end(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables a push after the end; the specification says only for the design `pushed` how it ends, and only if no
     call of the buffer pool is about to fail."""
-    if not ledger.recovered.finishing or ledger.recovery != "pushed" or ledger.faults.armed:
+    if not ledger.recovered.finishing or ledger.config.recovery != "pushed" or ledger.faults.armed:
         return DISABLED
     return alive(ledger)
 
 
 def startable(ledger: Ledger) -> Sequence[tuple[int]]:
     """The next checkpoint, or the one after it, so that some checkpoints are left out."""
-    return ((ledger.newest + 1,), (ledger.newest + 2,))
+    return ((ledger.checkpoints.newest + 1,), (ledger.checkpoints.newest + 2,))
 
 
 def stoppable(ledger: Ledger) -> Sequence[tuple[int]]:
     """The next checkpoint, the newest one, or the one before it."""
-    newest = ledger.newest
+    newest = ledger.checkpoints.newest
     return ((newest + 1,), (newest,), (newest - 1,)) if newest > 1 else ((newest + 1,),)
 
 
 def inspectable(ledger: Ledger) -> Sequence[tuple[int]]:
     """The newest checkpoint that a step has named."""
-    return ((ledger.newest,),) if ledger.newest else DISABLED
+    return ((ledger.checkpoints.newest,),) if ledger.checkpoints.newest else DISABLED
 
 
 def strikeable(ledger: Ledger) -> Sequence[tuple[str, str]]:
@@ -90,12 +90,12 @@ def strikeable(ledger: Ledger) -> Sequence[tuple[str, str]]:
 
 def may_offer(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables one offer for each push that waits, unless the buffer pool is destroyed."""
-    return DISABLED if ledger.offering or ledger.pool_is_destroyed() else NO_OPERANDS
+    return DISABLED if ledger.push.offered or ledger.pool_is_destroyed() else NO_OPERANDS
 
 
 def may_fail(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables a failure, unless a release has still to end a push that is in flight."""
-    return DISABLED if ledger.released and ledger.pushing else NO_OPERANDS
+    return DISABLED if ledger.released and ledger.push.in_flight else NO_OPERANDS
 
 
 # ---- the steps -------------------------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def may_fail(ledger: Ledger) -> Sequence[tuple[()]]:
       weight=16, fails=True)  # fmt: skip
 def push_recovered(port: RecoveredChannelPort, ledger: Ledger, records: int) -> Answer[None]:
     late = Buffer((ledger.next_record,))
-    return port.push_recovered(late if ledger.was_over else ledger.recovered.being_pushed())
+    return port.push_recovered(late if ledger.push.too_late else ledger.recovered.being_pushed())
 
 
 @step("recovery", ALIVE, when=may_finish, begin=Ledger.begin_finish, end=Ledger.end_finish, weight=5, fails=True)
@@ -202,7 +202,7 @@ def _failed(ledger: Ledger) -> bool:
 DRAIN = Drain[Ledger](
     While((_offer, _finish, _take)),
     Once((release(),), unless=lambda ledger: not ledger.is_broken()),  # it ends a push that waits for a buffer
-    End(lambda ledger: ledger.pushing),  # no push may still wait here
+    End(lambda ledger: ledger.push.in_flight),  # no push may still wait here
     Once((in_use(), convert()), unless=_over),
     Once((release(),), unless=_released),
     Each(lambda ledger: [persisted(*one) for one in inspectable(ledger)]),

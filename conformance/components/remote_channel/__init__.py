@@ -75,9 +75,8 @@ COMPONENT = Component(
     port_config=lambda config: _port_config(config, _handed_over(config)),
     restored_config=lambda config, ledger: _port_config(config, 0),
     make_ledger=lambda config, capabilities: Ledger(
-        config.recovery, _handed_over(config), config.exclusive_buffers, config.floating_buffers, config.first_number,
-        config.can_fail(RemoteChannelPort, config.interleaving == "fine"), reason_without_barrier(capabilities),
-        Capability.TIMEOUTABLE_BARRIERS in capabilities,
+        _port_config(config, _handed_over(config)), config.can_fail(RemoteChannelPort, config.interleaving == "fine"),
+        reason_without_barrier(capabilities), Capability.TIMEOUTABLE_BARRIERS in capabilities,
     ),
     needs=lambda config: recovers(config.recovery)
     | (ANYWHERE if config.first_number else NOTHING)

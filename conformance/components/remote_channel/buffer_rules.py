@@ -76,7 +76,7 @@ def credit_is_covered_by_buffers(ledger: Ledger, seen: Seen[object]) -> Judgemen
             f"the channel announced a credit of {min(announced)}",
         )
     missing = -ledger.covered()
-    owed = f"the channel and the pool together have {many(sum(ledger.buffers), 'buffer')}"
+    owed = f"the channel and the pool together have {many(ledger.credit.both(), 'buffer')}"
     return missing <= 0 or Broken(
         FailureClass.PROTOCOL, owed, f"{are(missing, 'buffer')} missing for what is in use or announced as credit"
     )
@@ -101,7 +101,7 @@ def exclusive_buffers_come_back(ledger: Ledger, seen: Seen[int]) -> Judgement:
     credit = ledger.credit
     if ledger.phase == "new" or not ledger.lane.consumed or not credit.exclusive:
         return False
-    used = sum(ledger.buffers) - ledger.spare() - credit.granted
+    used = ledger.credit.both() - ledger.spare() - credit.granted
     if credit.granted + used >= credit.exclusive:
         return True
     owed = f"the channel has {many(credit.exclusive, 'exclusive buffer')}, and {are(used, 'buffer')} in use"
@@ -116,7 +116,7 @@ def a_backlog_gets_the_buffers_that_come_back(ledger: Ledger, seen: Seen[object]
     """If the producer's backlog requires more buffers than the channel has, the channel sets aside each floating buffer
     that is free or becomes free, and announces it as credit, until it has enough."""
     credit, lane = ledger.credit, ledger.lane
-    if ledger.phase not in FLOWING or not lane.consumed or lane.held_back or ledger.error_comes:
+    if ledger.phase not in FLOWING or not lane.consumed or lane.held_back or ledger.connection.error_comes:
         return False
     if credit.granted >= credit.required:
         return credit.required > credit.exclusive

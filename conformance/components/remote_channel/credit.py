@@ -11,7 +11,7 @@ from conformance.models.credit import Demand
 class Credit(Demand):
     """The credit of the producer, and the exclusive and floating buffers that cover it."""
 
-    __slots__ = ("early", "floating", "held", "may_return", "most", "recovered", "returning")
+    __slots__ = ("early", "floating", "held", "may_return", "most", "perhaps_held", "recovered", "returning", "unsure")
 
     def __init__(self, exclusive: int, floating: int) -> None:
         super().__init__(exclusive)
@@ -23,10 +23,19 @@ class Credit(Demand):
         self.held = self.recovered = self.returning = 0
         """Number of data buffers that the task holds; number of those that were recovered, which it took first; number
         of data buffers that it is recycling."""
+        self.perhaps_held = 0
+        """Number of buffers that the task may hold without knowing it: a take was in flight when it was cancelled."""
+        self.unsure = 0
+        """Number of buffers that an operation that has failed may have recycled, or not: that of an arrival, or the
+        exclusive ones of a request."""
         self.most = exclusive
         """The highest number of buffers that may be set aside, provided that no operation is in flight."""
         self.may_return = False
         """Whether floating buffers may have returned to the pool although the element that led to it was refused."""
+
+    def both(self) -> int:
+        """Returns how many buffers the channel and the pool have together."""
+        return self.exclusive + self.floating
 
     def spend(self) -> None:
         """Notes that the producer sent a data buffer: its credit and its backlog are smaller by one."""

@@ -70,7 +70,7 @@ def the_arrival_of_an_error_succeeds(ledger: Ledger, seen: Seen[None]) -> Judgem
 def the_consumer_is_notified_of_the_error(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """When the error of the producer arrives in a channel that is not released, the consumer has a reason to take: it
     was notified since its last take began, or that take said that something follows."""
-    if ledger.phase not in OPEN or ledger.polling or ledger.releasing:
+    if ledger.phase not in OPEN or ledger.due.in_flight or ledger.releasing:
         return False
     if notifies(seen.signals) or ledger.consumer.awake:
         return True
@@ -82,7 +82,7 @@ def the_consumer_is_notified_of_the_error(ledger: Ledger, seen: Seen[None]) -> J
 def an_error_of_the_producer_fails_the_next_take(ledger: Ledger, seen: Took) -> Judgement:
     """If an error has come, a take fails with it, or delivers what came before; it does not return
     nothing."""
-    if not ledger.consumer.due_error:
+    if not ledger.due.error:
         return False
     if seen.error is not None or seen.value is not None or recovery.ends(seen.signals):
         return True
@@ -97,9 +97,9 @@ def operations_fail_only_after_an_error_of_the_producer(ledger: Ledger, seen: Se
     error is of kind io. After release, a recycling does not fail."""
     if seen.error is None:
         return True
-    if ledger.error_comes and not ledger.released and seen.error.kind is ErrorKind.IO:
+    if ledger.connection.error_comes and not ledger.released and seen.error.kind is ErrorKind.IO:
         return True
-    came = "the error that came is of kind io" if ledger.error_comes else "no error has come"
+    came = "the error that came is of kind io" if ledger.connection.error_comes else "no error has come"
     return must_succeed(seen.error, "the channel is released" if ledger.released else came)
 
 
@@ -115,7 +115,7 @@ def after_a_failure_each_buffer_is_in_one_place(ledger: Ledger, seen: Seen[Resou
     held, (least, most), used = seen.value.segments + (seen.value.heap or 0), ledger.set_aside(), ledger.in_use()
     if seen.value.heap is None:  # recovered data may be in memory that this implementation does not count
         least -= min(least + used, ledger.own_recovered())
-    if used - ledger.astray + least <= held <= used + most:
+    if used - ledger.credit.unsure + least <= held <= used + most:
         return True
     kind = FailureClass.LEAKED if held > used + most else FailureClass.LOST
     owed = f"{are(used, 'data buffer')} in use, and {between(least, most)} may be set aside"

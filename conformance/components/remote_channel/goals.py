@@ -38,7 +38,7 @@ def a_stashed_event_was_replayed(ledger: Ledger, seen: Took) -> bool:
     return seen.value is not None and ledger.lane.consumed and ledger.stashed() is not None
 
 
-starts.see_missing_barriers(RULES, steps.checkpoint_started, lambda ledger: ledger.without_barrier)
+starts.see_missing_barriers(RULES, steps.checkpoint_started, lambda ledger: ledger.checkpoints.without_barrier)
 goal(steps.checkpoint_started)(starts.a_checkpoint_was_subsumed)
 
 
@@ -51,8 +51,8 @@ def a_checkpoint_started_with_recovered_data(ledger: Ledger, seen: Seen[None, in
 @goal(steps.checkpoint_started, needs=IN_MEMORY)
 def a_second_checkpoint_has_the_same_recovered_data(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A checkpoint started while data that was handed over waited, and an earlier one that has it too was complete."""
-    handed_over = ledger.handed_over and ledger.lane.waiting and not ledger.lane.taken
-    return bool(handed_over) and seen.error is None and any(one.complete for one in ledger.input.states.values())
+    handed_over = ledger.config.handed_over and ledger.lane.waiting and not ledger.lane.taken
+    return bool(handed_over) and seen.error is None and any(one.complete for one in ledger.lane.input.states.values())
 
 
 @goal(steps.checkpoint_started, needs=STEPPING)
@@ -64,7 +64,7 @@ def an_element_arrived_while_a_checkpoint_started(ledger: Ledger, seen: Seen[Non
 @goal(steps.checkpoint_stopped)
 def an_older_checkpoint_was_stopped_late(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """An older checkpoint was stopped while a newer one was pending or over."""
-    return ledger.input.awaited() > seen.operands[0]
+    return ledger.lane.input.awaited() > seen.operands[0]
 
 
 @goal(steps.convert_to_priority, needs=TIMEOUTABLE)
@@ -88,7 +88,7 @@ def released_during_recovery(ledger: Ledger, seen: Seen[None]) -> bool:
 @goal(steps.release, steps.fail)
 def released_with_a_pending_checkpoint(ledger: Ledger, seen: Seen[None]) -> bool:
     """A release happened while a checkpoint waited for its barrier."""
-    return not ledger.released and ledger.input.awaited() > 0
+    return not ledger.released and ledger.lane.input.awaited() > 0
 
 
 @goal(steps.release, steps.fail)
@@ -143,7 +143,7 @@ def an_error_came_before_the_request(ledger: Ledger, seen: Seen[None]) -> bool:
 @goal(steps.producer_fails, needs=FAULTS, struck=True)
 def an_error_came_twice(ledger: Ledger, seen: Seen[None]) -> bool:
     """The error of the producer arrived a second time before the task had learnt it."""
-    return ledger.error_came
+    return ledger.connection.error_came
 
 
 @goal(steps.producer_fails, needs=FAULTS, struck=True)
@@ -161,4 +161,4 @@ def an_error_came_during_recovery(ledger: Ledger, seen: Seen[None]) -> bool:
 @goal(steps.release, needs=FAULTS)
 def data_in_front_of_an_error_was_given_back(ledger: Ledger, seen: Seen[None]) -> bool:
     """A channel was released with live data that had arrived before the error of its producer."""
-    return not ledger.released and ledger.error_came and ledger.lane.buffers() > 0
+    return not ledger.released and ledger.connection.error_came and ledger.lane.buffers() > 0

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.components.remote_channel.connection import Arrival, Checkpoints, Connection
 from conformance.components.remote_channel.credit import Credit
 from conformance.driver import BROKEN, PortLedger, Seen, Unsure
-from conformance.models.consumer import Consumer
+from conformance.models.consumer import Consumer, Due
 from conformance.models.faults import struck_by
 from conformance.models.kept import keep
 from conformance.models.lane import Lane, Sent
@@ -25,6 +26,7 @@ from conformance.ports import (
     Barrier,
     Buffer,
     BufferAndBacklog,
+    ChannelConfig,
     CheckpointReason,
     CreditAnnounced,
     Element,
@@ -32,6 +34,7 @@ from conformance.ports import (
     FaultStruck,
     Next,
     Places,
+    Recovery,
     Signal,
     StateConsumed,
 )
@@ -48,31 +51,20 @@ class Ledger(PortLedger):
     """What the rules and the steps read, and how the steps change it."""
 
     __slots__ = (
-        "announced", "arriving", "astray", "backlog", "buffers", "checkpointing", "consumer", "credit", "crossed",
-        "disturbed", "end_left", "error_came", "error_comes", "errors", "first_number", "forgotten", "handed_over",
-        "in_hand", "input", "lane", "last_barrier", "moving", "newest", "next_record", "over", "polling",
-        "producer_failed", "recovery", "start_is_unsure", "started", "times_out", "trespassing", "twice",
-        "without_barrier",
+        "arriving", "checkpoints", "config", "connection", "consumer", "credit", "due", "lane", "next_record",
     )  # fmt: skip
 
     def __init__(
-        self, recovery: str, handed_over: int, exclusive: int, floating: int, first: int, can_fail: Places,
-        without_barrier: CheckpointReason, times_out: bool,
-    ) -> None:  # fmt: skip
+        self, config: ChannelConfig, can_fail: Places, without_barrier: CheckpointReason, times_out: bool
+    ) -> None:
         """`without_barrier`: why a checkpoint is declined whose recovery barrier is missing. `times_out`: whether an
         announced barrier may become unaligned."""
         super().__init__(can_fail)
-        self.recovery = recovery
-        self.handed_over = handed_over
-        self.buffers = (exclusive, floating)
-        """Number of exclusive buffers of the channel, and number of floating buffers of the pool."""
-        self.times_out = times_out
-        self.without_barrier = without_barrier
-        self.first_number = first
-        """The sequence number of the first live element. The ledger itself counts positions from 0."""
-        self.next_record = handed_over
+        self.config = config
+        self.next_record = len(config.handed_over)
         """The next record id. Restores do not reset it."""
-        self.restore(tuple(range(handed_over)))
+        self.checkpoints = Checkpoints(without_barrier, times_out)
+        self.restore(config.handed_over)
 
     def restore(self, handed_over: tuple[int, ...] = ()) -> None:
         """Begins with a fresh channel. Only the first channel of a run is handed over recovered buffers.
@@ -83,61 +75,27 @@ class Ledger(PortLedger):
         inserted and the checkpoint has not started.
         """
         self.begin_life("new")
-        self.lane = Lane(handed_over, self.recovery == "pushed")
-        self.input = self.lane.input
-        """The input state that the channel must have written."""
-        self.credit = Credit(*self.buffers)
-        self.end_left = self.recovery == "in-memory"
-        """Whether an end of recovered data that was handed over may be left, which takes a turn of its own."""
-        self.consumer = Consumer(awake=self.end_left)  # at the conversion the gate asks for the buffers in use
-        self.twice = False
-        """Whether the channel said more than once that recovery is over, or in a channel that never was in recovery."""
-        self.over = False
-        """Whether the producer sends no more elements: the end of partition was sent, or the producer has failed."""
-        self.producer_failed = False
-        """Whether the producer has failed, so that its error arrives instead of elements."""
-        self.errors = 0
-        """Number of times that its error has arrived."""
-        self.error_comes = self.error_came = False
-        """Whether the arrival of an error, with which the next take fails, has begun, so that what is recycled from
-        then on need not be announced; whether it is over."""
-        self.astray = 0
-        """Number of buffers that an operation that has failed may have recycled, or not: that of an arrival, or the
-        exclusive ones of a request."""
-        self.in_hand = 0
-        """Number of buffers that the task may hold without knowing it: a take was in flight when it was cancelled."""
-        self.arriving: Sent | None = None
-        """The live element whose arrival is in flight; None: none is."""
-        self.backlog = NOTHING
-        """The backlog that comes with this element, or `NOTHING`."""
-        self.crossed = False
-        """Whether the start or stop of a checkpoint has overlapped this arrival."""
-        self.polling = self.moving = self.trespassing = self.disturbed = False
-        """Whether a take is in flight; whether the conversion of a barrier to a priority event is; whether live data is
-        arriving during recovery; whether the producer sent an element that it must not send, which counts as its first
-        message, too."""
-        self.newest = self.started = self.last_barrier = 0
-        """The newest checkpoint that a step has named; the newest that the task tried to start; that of the last
-        barrier."""
-        self.checkpointing = self.start_is_unsure = False
-        """Whether the start or stop of a checkpoint is in flight; whether a barrier that arrives meanwhile decides
-        if the start succeeds."""
-        self.forgotten = False
-        """Whether the channel has perhaps forgotten its last barrier, so that the conversion of it may fail."""
-        self.announced: dict[int, int] = {}
-        """By sequence number, the checkpoints whose announcement was taken and whose barrier was not."""
+        self.lane = Lane(handed_over, self.is_pushed())
+        self.lane.end_left = self.config.recovery is Recovery.IN_MEMORY
+        self.credit = Credit(self.config.exclusive_buffers, self.config.floating_buffers)
+        self.consumer = Consumer(self.lane.end_left)  # at the conversion the gate asks for the buffers in use
+        self.due = Due()
+        self.connection = Connection()
+        self.arriving: Arrival | None = None
+        """The arrival that is in flight; None: none is."""
+        self.checkpoints = Checkpoints(self.checkpoints.without_barrier, self.checkpoints.times_out)
 
     # ---- buffers and credit ------------------------------------------------------------------------------------------
     def covered(self) -> int:
         """Returns the number of buffers of the channel and the pool that are neither announced as credit nor in use for
         live data."""
         credit = self.credit
-        return sum(self.buffers) - credit.granted - self.lane.buffers() - (credit.held - credit.recovered)
+        return credit.both() - credit.granted - self.lane.buffers() - (credit.held - credit.recovered)
 
     def own_recovered(self) -> int:
         """Returns the highest number of buffers of the channel that recovered data is in. What was handed over keeps
         its memory."""
-        return self.credit.recovered + len(self.lane.waiting) if self.recovery == "pushed" else 0
+        return self.credit.recovered + len(self.lane.waiting) if self.is_pushed() else 0
 
     def spare(self) -> int:
         """Returns the lowest number of buffers that are neither in use nor announced as credit."""
@@ -151,7 +109,7 @@ class Ledger(PortLedger):
         """Returns the lowest and the highest number of buffers that may be set aside for live data, provided that no
         operation is in flight. What an operation that has failed has set aside was not announced."""
         credit = self.credit
-        if self.error_comes or self.phase == BROKEN:
+        if self.connection.error_comes or self.phase == BROKEN:
             least, most = self._announced()
             return 0 if credit.may_return else least, max(most, credit.most)
         return self._announced()
@@ -172,21 +130,25 @@ class Ledger(PortLedger):
         lane, credit = self.lane, self.credit
         least = len(lane.waiting) + self.lane.buffers()
         elements = len(lane.waiting) + len(lane.live) + len(lane.urgent) + (lane.finishing and not lane.consumed)
-        return least, elements + bool(self.handed_over) + credit.backlog()
+        return least, elements + bool(self.config.handed_over) + credit.backlog()
 
     # ---- sequence numbers --------------------------------------------------------------------------------------------
     def number(self, position: int) -> int:
         """Returns the sequence number of the live element at this position, an integer of 32 bits."""
-        return (position + self.first_number + 2**31) % 2**32 - 2**31
+        return (position + self.config.first_number + 2**31) % 2**32 - 2**31
 
     def position(self, number: int) -> int:
         """Returns the position of the live element with this sequence number."""
-        return (number - self.first_number) % 2**32
+        return (number - self.config.first_number) % 2**32
 
-    # ---- queries -----------------------------------------------------------------------------------------------------
+    # ---- queries ---------------------------------------------------------------------------------------------------
+    def is_pushed(self) -> bool:
+        """Returns whether recovered data is pushed into the channel."""
+        return self.config.recovery is Recovery.PUSHED
+
     def keeps(self) -> int:
         """Returns the number of buffers that the task may hold and that stay in use after release."""
-        return self.credit.held + self.in_hand
+        return self.credit.held + self.credit.perhaps_held
 
     def takeable(self) -> Sent | None:
         """Returns the element that a take certainly finds; None: there is none."""
@@ -199,7 +161,7 @@ class Ledger(PortLedger):
 
     def must_answer(self) -> bool:
         """Returns whether an element could certainly be taken when the take began."""
-        if not self.alone or self.phase not in FLOWING or self.error_comes:
+        if not self.alone or self.phase not in FLOWING or self.connection.error_comes:
             return False
         return self.takeable() is not None and not self.end_may_follow()
 
@@ -207,7 +169,7 @@ class Ledger(PortLedger):
         """Returns whether an element, the end of recovered data or an error can certainly be taken."""
         lane = self.lane
         at_the_end = lane.finished and not lane.consumed and not lane.waiting
-        return (at_the_end or self.takeable() is not None or self.error_came) and self.phase in FLOWING
+        return (at_the_end or self.takeable() is not None or self.connection.error_came) and self.phase in FLOWING
 
     def following(self) -> Next:
         """Returns the type of what the next take finds, provided that no other operation is in flight."""
@@ -224,11 +186,11 @@ class Ledger(PortLedger):
 
     def end_may_follow(self) -> bool:
         """Returns whether the next take may find an end of recovered data that was handed over."""
-        return self.end_left and not self.lane.waiting and not self.lane.urgent
+        return self.lane.end_left and not self.lane.waiting and not self.lane.urgent
 
     def first(self) -> str:
         """Describes what the next take must find."""
-        if self.error_came:
+        if self.connection.error_came:
             return "an error"
         sent = self.takeable()
         return "the end of recovered data" if sent is None else name(sent.element)
@@ -246,7 +208,7 @@ class Ledger(PortLedger):
         has begun."""
         if self.lane.arrived:
             return True
-        return None if self.disturbed or self.releasing else False
+        return None if self.connection.misused or self.releasing else False
 
     def came_too_late(self) -> bool | None:
         """Returns True if the channel was released before the push began, otherwise None."""
@@ -254,7 +216,7 @@ class Ledger(PortLedger):
 
     def refuses(self, checkpoint: int) -> Refusal | Unsure:
         """Returns the reasons to refuse the start now."""
-        return BARRIER_MEANWHILE if self.start_is_unsure else self.lane.refuses(checkpoint)
+        return BARRIER_MEANWHILE if self.checkpoints.start_is_unsure else self.lane.refuses(checkpoint)
 
     # ---- updates: the connection -------------------------------------------------------------------------------------
     def hear(self, signals: list[Signal]) -> None:
@@ -263,15 +225,14 @@ class Ledger(PortLedger):
         announced = False
         for signal in signals:
             if type(signal) is StateConsumed:
-                self.twice = self.lane.consumed
-                self.lane.consumed = True
+                self.lane.consume_end()
                 self.credit.borrow()
             elif type(signal) is CreditAnnounced:
                 self.credit.granted += signal.credit
                 announced = True
             elif type(signal) is FaultStruck and signal.place == CONNECTION:
-                self.error_comes = True
-        if announced and not (self.lane.consumed or self.polling):
+                self.connection.error_comes = True
+        if announced and not (self.lane.consumed or self.due.in_flight):
             self.credit.early = True
 
     def request(self) -> None:
@@ -280,7 +241,7 @@ class Ledger(PortLedger):
         if self.phase != "new":  # the task was cancelled meanwhile
             return
         self.phase = "live"
-        if self.recovery != "pushed":
+        if not self.is_pushed():
             self.credit.open()
 
     def requested(self, seen: Seen[None]) -> None:
@@ -289,7 +250,7 @@ class Ledger(PortLedger):
             self._cannot_request(seen)
 
     def _cannot_request(self, seen: Seen[None]) -> None:
-        self.astray = self.credit.exclusive
+        self.credit.unsure = self.credit.exclusive
         self.break_down(seen)
 
     def request_struck(self, seen: Seen[None]) -> None:
@@ -303,7 +264,7 @@ class Ledger(PortLedger):
     def begin_breach(self) -> None:
         """Notes that an element that the producer must not send begins to arrive."""
         self.begin()
-        self.disturbed = True
+        self.connection.misused = True
 
     def begin_backlog_breach(self) -> None:
         """Notes that an element that blocks the producer begins to arrive with a backlog."""
@@ -313,12 +274,12 @@ class Ledger(PortLedger):
     def begin_trespass(self) -> None:
         """Notes that live data begins to arrive during recovery."""
         self.begin_breach()
-        self.trespassing = True
+        self.connection.sends_in_recovery = True
 
     def end_trespass(self) -> None:
         """Notes that the channel has dealt with live data during recovery."""
         self.end()
-        self.trespassing = False
+        self.connection.sends_in_recovery = False
 
     def refuse(self, operation: str, seen: Seen[None]) -> None:
         """Notes that a forbidden element was refused, at once or by an error that is kept for the next take."""
@@ -367,18 +328,14 @@ class Ledger(PortLedger):
         """Notes that a live element begins to arrive. An element that blocks its producer comes with the backlog 0."""
         self.begin()
         lane, kind = self.lane, element.data_type
-        if self.checkpointing:
+        if self.checkpoints.in_flight:
             lane.input.leave_pending_unsure()
         if self.releasing:
             lane.input.leave_unsure()
-        sent = self.arriving = lane.send(element, stashed=not lane.consumed and not kind.has_priority)
-        self.backlog = 0 if kind.blocks_upstream else backlog
-        self.crossed = self.checkpointing
+        sent = lane.send(element, stashed=not lane.consumed and not kind.has_priority)
+        self.arriving = Arrival(sent, 0 if kind.blocks_upstream else backlog, self.checkpoints.in_flight)
         if type(element) is Barrier:
-            self.start_is_unsure = self.start_is_unsure or self.checkpointing
-            self.forgotten = self.checkpointing
-            self.last_barrier = element.checkpoint
-            self.newest = max(self.newest, element.checkpoint)
+            self.checkpoints.barrier(element.checkpoint)
             if kind.needs_announcement:
                 number = self.number(sent.number)
                 lane.urgent.append(Sent(Announcement(element.checkpoint, number), sent.number))
@@ -387,28 +344,24 @@ class Ledger(PortLedger):
             lane.held_back or kind.blocks_upstream
         )  # a remote producer is blocked as soon as it has sent the element
 
-    def begin_last(self, element: Element) -> None:
-        """Notes that the last live element begins to arrive."""
-        self.begin_arrival(element)
-        self.over = True
-
     def end_arrival(self, *operands: object) -> None:
         """Notes that the arrival is over: the element is in the channel, and the channel knows the backlog."""
         self.end()
         self.lane.end_send()
-        self.arriving = None
-        if self.backlog != NOTHING:
-            self.credit.hear_backlog(self.backlog)
+        arrival, self.arriving = self.arriving, None
+        if arrival is not None and arrival.backlog != NOTHING:
+            self.credit.hear_backlog(arrival.backlog)
 
     def arrival_struck(self, seen: Seen[None], *operands: object) -> None:
         """Notes that an arrival failed with the channel state writer, or that the credit for the backlog could not be
         sent."""
+        crossed = self.arriving is not None and self.arriving.crossed
         self.end_arrival()
         if struck_by(seen).place == CHANNEL_STATE_WRITER:
-            self.astray += 1
-            pending = self.input.pending
-            if self.crossed:
-                self.input.leave_unsure()
+            self.credit.unsure += 1
+            pending = self.lane.input.pending
+            if crossed:
+                self.lane.input.leave_unsure()
             elif pending is not None:
                 del pending.live[-1]
         self._fail_or_keep(seen)
@@ -417,18 +370,18 @@ class Ledger(PortLedger):
     def fault_armed(self, place: str) -> None:
         """Notes that a fault is armed. A producer that fails sends no more elements."""
         if place == PRODUCER:
-            self.producer_failed = self.over = True
+            self.connection.producer_failed = self.lane.over = True
 
     def begin_error(self) -> None:
         """Notes that the error of the producer begins to arrive."""
         self.begin_breach()
-        self.errors += 1
-        self.error_comes = self.error_comes or not self.releasing
+        self.connection.errors += 1
+        self.connection.error_comes = self.connection.error_comes or not self.releasing
 
     def end_error(self, seen: Seen[None]) -> None:
         """Notes that the error has arrived."""
         self.faults.struck(seen.signals)
-        self.error_came = self.error_comes
+        self.connection.error_came = self.connection.error_comes
 
     def error_struck(self, seen: Seen[None]) -> None:
         """Notes that the error has arrived, and that the channel has said so."""
@@ -443,34 +396,34 @@ class Ledger(PortLedger):
         """Notes that an operation failed, or that the channel keeps its error for the next take."""
         if seen.error is None and self.may_keep(struck_by(seen).place):
             self.faults.struck(seen.signals)
-            self.error_comes = self.error_came = True
+            self.connection.error_comes = self.connection.error_came = True
         else:
             self.break_down(seen)
 
     def break_down(self, seen: Seen[Any], *operands: object) -> None:
         """Notes that an operation has failed. A take that is in flight may deliver a buffer that the task keeps."""
         super().break_down(seen)
-        self.in_hand += self.polling
-        self.polling = self.consumer.awake = False
+        self.credit.perhaps_held += self.due.in_flight
+        self.due.in_flight = self.consumer.awake = False
 
     # ---- updates: the task -------------------------------------------------------------------------------------------
     def begin_take(self) -> None:
         """Notes that a take begins."""
         self.begin_alone()
         self.consumer.begin_take()
-        self.polling = True
-        self.consumer.due_error = self.error_came
+        self.due.in_flight = True
+        self.due.error = self.connection.error_came
 
     def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
-        """Notes what a take returned."""
-        self.polling = False
+        """Notes what a take answered."""
+        self.due.in_flight = False
         taken, lane = seen.value, self.lane
         if seen.error is not None:
             self.break_down(seen)
             return
         self.consumer.took(taken is not None and taken.next != "none")
         if taken is None:
-            self.end_left = False
+            self.lane.end_left = False
             return
         self.consumer.expects_priority |= taken.next == "priority"
         element = taken.element
@@ -481,20 +434,20 @@ class Ledger(PortLedger):
             self.credit.recovered += 1
         else:
             del lane.live[0]
-            self.end_left = False
+            self.lane.end_left = False
         if type(element) is Buffer:
             self.credit.held += 1
         elif type(element) is Announcement:
-            self.announced[taken.seq] = element.checkpoint
+            self.checkpoints.announced[taken.seq] = element.checkpoint
         elif type(element) is Barrier:
-            self.announced = {seq: one for seq, one in self.announced.items() if one != element.checkpoint}
+            self.checkpoints.forget_announcement(element.checkpoint)
 
     def take_struck(self, seen: Seen[BufferAndBacklog | None]) -> None:
         """Notes that the take of the end of recovered data could not send the credit that it wanted to announce. The
         buffers for it are set aside, whether or not the consumer was notified of the end."""
         self.end()
         self.credit.borrow()
-        self.polling = False
+        self.due.in_flight = False
         if seen.error is None:
             self.take(seen)
         self._fail_or_keep(seen)
@@ -502,7 +455,7 @@ class Ledger(PortLedger):
     def begin_recycle(self, count: int) -> None:
         """Notes that the task begins to recycle data buffers."""
         self.begin()
-        self.credit.recycle(count, self.recovery == "pushed")
+        self.credit.recycle(count, self.is_pushed())
 
     def end_recycle(self, count: int) -> None:
         """Notes that these buffers are recycled."""
@@ -544,32 +497,25 @@ class Ledger(PortLedger):
     def end_mark(self, checkpoint: int) -> None:
         """Notes that the recovery barrier is inserted."""
         self.end()
-        self.newest = max(self.newest, checkpoint)
+        self.checkpoints.name(checkpoint)
         self.lane.end_mark(checkpoint)
 
     def begin_start(self, checkpoint: int) -> None:
         """Notes that the start of a checkpoint begins."""
         self.begin()
-        self.checkpointing = True
-        self.started = max(self.started, checkpoint)
         arriving = self.arriving
-        self.start_is_unsure = (
-            arriving is not None and type(arriving.element) is Barrier
-        )  # data is written in either order
-        self.forgotten = self.forgotten or checkpoint > self.last_barrier
-        if arriving is not None:
-            self.crossed = True
-            self.input.leave_pending_unsure()
+        self.checkpoints.begin_start(checkpoint, arriving is not None and type(arriving.sent.element) is Barrier)
+        self._cross()
 
     def start(self, seen: Seen[None], checkpoint: int) -> None:
         """Notes that the checkpoint started, or that its start was refused."""
         lane = self.lane
-        self.checkpointing = False
-        self.newest = max(self.newest, checkpoint)
+        self.checkpoints.in_flight = False
+        self.checkpoints.name(checkpoint)
         mark = lane.marks.pop(checkpoint, None)
         if self.phase == "starting":
             self.phase = "live"
-        if self.start_is_unsure:
+        if self.checkpoints.start_is_unsure:
             lane.input.leave_unsure()
         if seen.error is not None:
             return
@@ -584,40 +530,43 @@ class Ledger(PortLedger):
         """Notes that the start failed with the channel state writer: nothing is written for the checkpoint, unless it
         is of data that arrives at the same time."""
         self.end()
-        self.checkpointing = False
+        self.checkpoints.in_flight = False
         self.lane.marks.pop(checkpoint, None)
-        self.input.failed.append(checkpoint)
-        if self.start_is_unsure:
-            self.input.leave_unsure()
+        self.lane.input.failed.append(checkpoint)
+        if self.checkpoints.start_is_unsure:
+            self.lane.input.leave_unsure()
         elif self.arriving is not None:
-            self.input.leave_unsure(checkpoint)
+            self.lane.input.leave_unsure(checkpoint)
         self.break_down(seen)
 
     def begin_stop(self, checkpoint: int) -> None:
         """Notes that the stop of a checkpoint begins; data that arrives meanwhile may still be written."""
         self.begin()
-        self.checkpointing = True
-        self.forgotten = self.forgotten or checkpoint == self.last_barrier
+        self.checkpoints.begin_stop(checkpoint)
+        self._cross()
+
+    def _cross(self) -> None:
+        """Notes that the start or stop of a checkpoint overlaps an arrival, if one is in flight."""
         if self.arriving is not None:
-            self.crossed = True
-            self.input.leave_pending_unsure()
+            self.arriving.crossed = True
+            self.lane.input.leave_pending_unsure()
 
     def stop(self, checkpoint: int) -> None:
         """Notes that the checkpoint was stopped."""
         self.end()
-        self.checkpointing = False
-        self.input.stopped(checkpoint)
+        self.checkpoints.in_flight = False
+        self.lane.input.stopped(checkpoint)
 
     def begin_move(self, seq: int) -> None:
         """Notes that the conversion of an announced barrier to a priority event begins."""
         self.begin()
-        self.moving = True
+        self.checkpoints.converting = True
 
     def move(self, seq: int) -> None:
         """Notes that the conversion is over: the barrier stands in front."""
         self.end()
-        self.moving = False
-        self.lane.to_front(self.announced.pop(seq))
+        self.checkpoints.converting = False
+        self.lane.to_front(self.checkpoints.announced.pop(seq))
 
     # ---- updates: release and failure --------------------------------------------------------------------------------
     def begin_release(self) -> None:
@@ -628,16 +577,16 @@ class Ledger(PortLedger):
         if self.phase == "starting":
             self.phase = "live"
         if self.arriving is not None:
-            self.input.leave_unsure()
+            self.lane.input.leave_unsure()
 
     def begin_cancel(self) -> None:
         """Notes that the task is cancelled, whatever it does. A take that is in flight delivers a buffer that the task
         keeps."""
         super().begin_cancel()
-        if self.checkpointing:
-            self.input.leave_unsure()
-        self.in_hand += self.polling
-        self.polling = self.consumer.awake = False
+        if self.checkpoints.in_flight:
+            self.lane.input.leave_unsure()
+        self.credit.perhaps_held += self.due.in_flight
+        self.due.in_flight = self.consumer.awake = False
 
     def release(self) -> None:
         """Notes that the release is over. The task still holds the buffers that it took."""
@@ -648,9 +597,9 @@ class Ledger(PortLedger):
     def fail(self) -> None:
         """Notes that the channel was released at an arbitrary moment; operations in flight are abandoned."""
         super().fail()
-        if self.arriving is not None or self.checkpointing:
-            self.input.leave_unsure()
-        self.credit.held += self.credit.returning + self.polling
+        if self.arriving is not None or self.checkpoints.in_flight:
+            self.lane.input.leave_unsure()
+        self.credit.held += self.credit.returning + self.due.in_flight
         self.credit.returning = 0
         self.arriving = None
-        self.consumer.awake = self.polling = False
+        self.consumer.awake = self.due.in_flight = False

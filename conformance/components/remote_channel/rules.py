@@ -147,7 +147,7 @@ def elements_keep_their_sequence_numbers(ledger: Ledger, seen: Took) -> Judgemen
 )
 def the_end_of_recovery_is_notified_once(ledger: Ledger, seen: Took) -> Judgement:
     """When recovery is over, the channel emits StateConsumed, once."""
-    if ledger.twice:
+    if ledger.lane.consumed_again:
         return Broken(
             FailureClass.DUPLICATED,
             "the channel must signal once that its recovered state is consumed",
@@ -164,7 +164,7 @@ def a_take_returns_the_next_data_type(ledger: Ledger, seen: Took) -> Judgement:
     """A take that returns an element names the type of what the next take would find, be it the end of recovered data
     that was handed over. It says that the backlog is 0."""
     value = seen.value
-    if value is None or ledger.error_comes:
+    if value is None or ledger.connection.error_comes:
         return False
     if not ledger.alone:
         return OVERLAPPED
@@ -181,7 +181,12 @@ def a_take_returns_the_next_data_type(ledger: Ledger, seen: Took) -> Judgement:
 @rule(steps.take, invariant="I-22", formerly=("an-empty-take-notifies-nobody",))
 def an_empty_take_does_not_notify(ledger: Ledger, seen: Took) -> Judgement:
     """A take that finds nothing does not notify the gate. Otherwise the gate would take again and again."""
-    if seen.value is not None or recovery.ends(seen.signals) or ledger.end_may_follow() or ledger.error_comes:
+    if (
+        seen.value is not None
+        or recovery.ends(seen.signals)
+        or ledger.end_may_follow()
+        or ledger.connection.error_comes
+    ):
         return False
     if not ledger.alone:
         return OVERLAPPED
@@ -209,7 +214,7 @@ adopt(
 def a_priority_notification_has_the_sequence_number(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """If the gate is notified of a priority event that arrives, the notification carries its sequence number. The
     announcement of a barrier has the number of the barrier."""
-    number = -1 if ledger.arriving is None else ledger.number(ledger.arriving.number)
+    number = -1 if ledger.arriving is None else ledger.number(ledger.arriving.sent.number)
     told = [signal.seq for signal in seen.signals if type(signal) is PriorityAvailable]
     if not told or all(seq == number for seq in told):
         return bool(told)
@@ -282,12 +287,12 @@ adopt(recovery.a_channel_is_in_recovery_until_the_end_was_taken, steps.in_recove
 adopt(
     starts.a_newer_barrier_subsumes_an_older_checkpoint,
     steps.checkpoint_started,
-    of=lambda ledger: (ledger.refuses, ledger.without_barrier),
+    of=lambda ledger: (ledger.refuses, ledger.checkpoints.without_barrier),
 )
 adopt(
     starts.a_missing_recovery_barrier_declines_the_checkpoint,
     steps.checkpoint_started,
-    of=lambda ledger: (ledger.refuses, ledger.without_barrier),
+    of=lambda ledger: (ledger.refuses, ledger.checkpoints.without_barrier),
     needs=PUSHED,
     never=(END_TAKEN,),
 )
@@ -300,7 +305,7 @@ adopt(starts.a_checkpoint_starts_unless_it_must_be_declined, steps.checkpoint_st
 def data_in_front_of_a_barrier_is_written_once(ledger: Ledger, seen: Seen[tuple[int, ...], int]) -> Judgement:
     """The input state of a checkpoint contains exactly the records in front of its barrier that the task had not taken
     when the checkpoint started, including those that arrive later, each once and in order."""
-    return judge_written(ledger.input, seen.operands[0], seen.value)
+    return judge_written(ledger.lane.input, seen.operands[0], seen.value)
 
 
 @rule(steps.convert_to_priority, invariant="I-31", tickets=("FLINK-19681",), needs=TIMEOUTABLE)

@@ -62,16 +62,16 @@ def _if(wanted: bool) -> Sequence[tuple[()]]:
 
 
 def _goes_on(ledger: Ledger) -> bool:
-    return not ledger.over and not ledger.releasing
+    return not ledger.lane.over and not ledger.releasing
 
 
 def _flows(ledger: Ledger) -> bool:
     lane = ledger.lane
-    return not lane.held_back and len(lane.live) < MOST_QUEUED and not ledger.over and not ledger.releasing
+    return not lane.held_back and len(lane.live) < MOST_QUEUED and not ledger.lane.over and not ledger.releasing
 
 
 def _lets_priority_in(ledger: Ledger) -> bool:
-    return len(ledger.lane.urgent) < MOST_URGENT and not ledger.moving
+    return len(ledger.lane.urgent) < MOST_URGENT and not ledger.checkpoints.converting
 
 
 def sends(ledger: Ledger) -> Sequence[tuple[()]]:
@@ -91,10 +91,10 @@ def sends_event(ledger: Ledger) -> Sequence[tuple[int]]:
 
 
 def _barriers(ledger: Ledger) -> Sequence[tuple[int]]:
-    newest = ledger.newest
+    newest = ledger.checkpoints.newest
     if newest >= MOST_CHECKPOINTS:
         return DISABLED
-    return ((newest,), (newest + 1,)) if ledger.last_barrier < newest else ((newest + 1,),)
+    return ((newest,), (newest + 1,)) if ledger.checkpoints.last_barrier < newest else ((newest + 1,),)
 
 
 def sends_barrier(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -121,7 +121,7 @@ def connected(ledger: Ledger) -> Sequence[tuple[()]]:
 
 def may_come_late(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables an element for a released channel, which the network thread has read before the release, a few times."""
-    return alive(ledger) if ledger.lane.arrived and not ledger.over else DISABLED
+    return alive(ledger) if ledger.lane.arrived and not ledger.lane.over else DISABLED
 
 
 def in_recovery_surely(ledger: Ledger) -> Sequence[tuple[()]]:
@@ -136,17 +136,17 @@ def may_push(ledger: Ledger) -> Sequence[tuple[()]]:
 
 def may_finish(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables the end of recovered data once, and not while live data arrives that must not come during recovery."""
-    return _if(not ledger.lane.finishing and not ledger.trespassing)
+    return _if(not ledger.lane.finishing and not ledger.connection.sends_in_recovery)
 
 
 def all_was_pushed(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables a step after the end of recovered data was pushed."""
-    return _if(ledger.recovery == "pushed" and ledger.lane.finished and not ledger.releasing)
+    return _if(ledger.is_pushed() and ledger.lane.finished and not ledger.releasing)
 
 
 def pushes(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables a step with the recovery design `pushed`."""
-    return _if(ledger.recovery == "pushed")
+    return _if(ledger.is_pushed())
 
 
 def held(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -165,10 +165,14 @@ def blocked(ledger: Ledger) -> Sequence[tuple[()]]:
 def markable(ledger: Ledger) -> Sequence[tuple[int]]:
     """Enables the insertion of a recovery barrier for the newest checkpoint, if it was not started, or the
     next."""
-    newest = ledger.newest
-    if ledger.recovery != "pushed" or newest >= MOST_CHECKPOINTS:
+    newest = ledger.checkpoints.newest
+    if not ledger.is_pushed() or newest >= MOST_CHECKPOINTS:
         return DISABLED
-    return ((newest,), (newest + 1,)) if newest > max(ledger.started, ledger.input.last) else ((newest + 1,),)
+    return (
+        ((newest,), (newest + 1,))
+        if newest > max(ledger.checkpoints.started, ledger.lane.input.last)
+        else ((newest + 1,),)
+    )
 
 
 def startable(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -176,7 +180,7 @@ def startable(ledger: Ledger) -> Sequence[tuple[int]]:
     checkpoint, if it was not started, of the next one, or of one that was left out."""
     if ledger.lane.marks:
         return [(checkpoint,) for checkpoint in ledger.lane.marks]
-    newest, started, state = ledger.newest, ledger.started, ledger.input
+    newest, started, state = ledger.checkpoints.newest, ledger.checkpoints.started, ledger.lane.input
     if newest >= MOST_CHECKPOINTS:
         return DISABLED
     if newest > started and (state.received or state.last < newest):
@@ -186,24 +190,24 @@ def startable(ledger: Ledger) -> Sequence[tuple[int]]:
 
 def last_started(ledger: Ledger) -> Sequence[tuple[int]]:
     """The last two checkpoints that started."""
-    states = ledger.input.states
+    states = ledger.lane.input.states
     return [(checkpoint,) for checkpoint in list(states)[-2:]] if states else DISABLED
 
 
 def inspectable(ledger: Ledger) -> Sequence[tuple[int]]:
     """The last two checkpoints that started, and one whose start has failed."""
-    failed = ledger.input.failed
+    failed = ledger.lane.input.failed
     return [*last_started(ledger), *[(checkpoint,) for checkpoint in failed]] if failed else last_started(ledger)
 
 
 def error_arrives(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables the arrival of the producer's error, up to `MOST_ERRORS` times."""
-    return _if(ledger.producer_failed and ledger.errors < MOST_ERRORS)
+    return _if(ledger.connection.producer_failed and ledger.connection.errors < MOST_ERRORS)
 
 
 def without_error(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables a step unless an error has come after which credit need not be announced."""
-    return _if(not ledger.error_comes)
+    return _if(not ledger.connection.error_comes)
 
 
 def strikeable(ledger: Ledger) -> Sequence[tuple[str, str]]:
@@ -219,14 +223,14 @@ def strikeable(ledger: Ledger) -> Sequence[tuple[str, str]]:
 
 def announced(ledger: Ledger) -> Sequence[tuple[int]]:
     """Announced barriers that, as far as the ledger knows, are queued and the last one of the channel."""
-    if not ledger.times_out:
+    if not ledger.checkpoints.times_out:
         return DISABLED
-    state, last = ledger.input, ledger.last_barrier
-    if ledger.forgotten or ledger.arriving is not None or not state.received or state.last != last:
+    state, last = ledger.lane.input, ledger.checkpoints.last_barrier
+    if ledger.checkpoints.forgotten or ledger.arriving is not None or not state.received or state.last != last:
         return DISABLED
     return [
         (seq,)
-        for seq, checkpoint in ledger.announced.items()
+        for seq, checkpoint in ledger.checkpoints.announced.items()
         if checkpoint == last
         and state.barrier_at.get(checkpoint) == ledger.position(seq)
         and any(sent.number == ledger.position(seq) for sent in ledger.lane.live)
@@ -235,21 +239,26 @@ def announced(ledger: Ledger) -> Sequence[tuple[int]]:
 
 def times_out(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables an attempt to convert what is not queued, if the alignment of barriers can time out."""
-    return NO_OPERANDS if ledger.times_out else DISABLED
+    return NO_OPERANDS if ledger.checkpoints.times_out else DISABLED
 
 
 def outdated(ledger: Ledger) -> Sequence[tuple[int]]:
     """Announced barriers that are queued and certainly not the last one of the channel: a newer one came, or the
     checkpoint was stopped."""
-    if not ledger.times_out:
+    if not ledger.checkpoints.times_out:
         return DISABLED
-    state, last = ledger.input, ledger.last_barrier
-    if ledger.arriving is not None or ledger.moving or ledger.checkpointing or not ledger.announced:
+    state, last = ledger.lane.input, ledger.checkpoints.last_barrier
+    if (
+        ledger.arriving is not None
+        or ledger.checkpoints.converting
+        or ledger.checkpoints.in_flight
+        or not ledger.checkpoints.announced
+    ):
         return DISABLED
     stopped = state.last == last and not state.received and state.pending is None
     return [
         (seq,)
-        for seq, checkpoint in ledger.announced.items()
+        for seq, checkpoint in ledger.checkpoints.announced.items()
         if (last in state.barrier_at if checkpoint < last else stopped)
         and any(sent.number == ledger.position(seq) for sent in ledger.lane.live)
     ]
@@ -283,9 +292,9 @@ def request_subpartition_again(port: RemoteChannelPort, ledger: Ledger) -> Answe
 
 def _deliver(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     """Delivers the element whose arrival has begun."""
-    sent = ledger.arriving
-    assert sent is not None
-    return port.receive(sent.element, ledger.number(sent.number), ledger.backlog)
+    arrival = ledger.arriving
+    assert arrival is not None
+    return port.receive(arrival.sent.element, ledger.number(arrival.sent.number), arrival.backlog)
 
 
 def _begin_event(ledger: Ledger, backlog: int) -> None:
@@ -297,7 +306,7 @@ def _begin_completion(ledger: Ledger) -> None:
 
 
 def _begin_end(ledger: Ledger) -> None:
-    ledger.begin_last(EndOfPartition())
+    ledger.begin_arrival(EndOfPartition())
 
 
 @step(
@@ -527,16 +536,16 @@ def _due(ledger: Ledger) -> Operands | None:
         return take_the_error()
     if ledger.phase not in OPEN:
         return None
-    if ledger.producer_failed and not ledger.errors:
+    if ledger.connection.producer_failed and not ledger.connection.errors:
         return producer_fails()
     if ledger.phase == "new":
         return request_subpartition()
     for checkpoint in lane.marks:
         return checkpoint_started(checkpoint)
-    if ledger.error_came:
+    if ledger.connection.error_came:
         return take() if ledger.consumer.awake else None
     if not lane.arrived:  # pushes wait until the producer sends an element, which a blocked or finished one cannot
-        return release() if lane.held_back or ledger.over else event(NOTHING)
+        return release() if lane.held_back or ledger.lane.over else event(NOTHING)
     if not lane.finishing:
         return finish_recovered()
     if ledger.consumer.awake:
@@ -546,8 +555,10 @@ def _due(ledger: Ledger) -> Operands | None:
 
 DRAIN = Drain[Ledger](
     While((_due,)),
-    Once((free_for_live(),), unless=lambda ledger: ledger.phase not in OPEN or ledger.error_comes),
-    Each(lambda ledger: [persisted(checkpoint) for checkpoint in (*ledger.input.states, *ledger.input.failed)]),
+    Once((free_for_live(),), unless=lambda ledger: ledger.phase not in OPEN or ledger.connection.error_comes),
+    Each(
+        lambda ledger: [persisted(checkpoint) for checkpoint in (*ledger.lane.input.states, *ledger.lane.input.failed)]
+    ),
     Once((release(),), unless=lambda ledger: ledger.released),
     Once((resources(),)),
     End(lambda ledger: ledger.flying > 0),
