@@ -59,7 +59,7 @@ class Consumer:
         self.begin_take()
 
     def took(self, more: bool) -> None:
-        """Notes that a take is over. `more`: whether the answer said that an element follows."""
+        """Notes that a take is over. `more`: whether the result said that an element follows."""
         self.awake |= more
 
     def leave(self) -> None:

@@ -56,7 +56,7 @@ class Clock:
         """When the alignment of the current checkpoint may have started: with the first of it that came, with the end
         of a channel before its first barrier, or with that barrier."""
         self.past: tuple[Ended, ...] = (((0,), 0, 0, False),)
-        """The older alignments about which the handler may answer, if the current one need not have started."""
+        """The older alignments about which the handler may return, if the current one need not have started."""
 
     def start(self, now: int) -> None:
         """Notes that the alignment of the current checkpoint may start now."""
@@ -70,7 +70,7 @@ class Clock:
             self.starts = ()
 
     def times(self, now: int, triggered: int) -> list[Times]:
-        """Returns what the handler may answer about its alignments now. What one took that was declined may be
+        """Returns what the handler may return about its alignments now. What one took that was declined may be
         forgotten."""
         known: list[Times] = []
         for starts, end, when, declined in (*self.past, (self.starts, now, triggered, False)):
@@ -112,7 +112,7 @@ class Ledger(PortLedger):
 
     # ---- queries -----------------------------------------------------------------------------------------------------
     def times(self) -> list[Times]:
-        """Returns what the handler may answer about its alignments now."""
+        """Returns what the handler may return about its alignments now."""
         return self.clock.times(self.upstream.now, self._triggered())
 
     def _triggered(self) -> int:

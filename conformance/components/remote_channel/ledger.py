@@ -415,7 +415,7 @@ class Ledger(PortLedger):
         self.due.error = self.connection.error_came
 
     def take(self, seen: Seen[BufferAndBacklog | None]) -> None:
-        """Notes what a take answered."""
+        """Notes what a take returned."""
         self.due.in_flight = False
         taken, lane = seen.value, self.lane
         if seen.error is not None:
