@@ -62,9 +62,9 @@ def seen_of(counted, input_state, output_state) -> Seen[object]:
 
 def ledger_with_a_cut(sent: int) -> Ledger:
     ledger = Ledger(ChainConfig((LOCAL,)), ("pushed",), passes_blocked=True, can_fail={})
-    ledger.sides[0].sent = sent
+    ledger.lanes[0].sent = sent
     ledger.begin_barrier(0, 1, "unaligned")
-    ledger.sides[0].sent += 3
+    ledger.lanes[0].sent += 3
     ledger.begin_read(1)
     return ledger
 

@@ -37,7 +37,7 @@ OUR_OWN = {
     "conformance/cli/child.py": {"open"},  # its own stdout and stderr
     "conformance/cli/documentation.py": {"found.read_text", "file.read_text"},  # data of the package
     "conformance/cli/options.py": {"os.open"},  # os.devnull
-    "conformance/components/chain/ledger.py": {"side.credit.open"},  # no file
+    "conformance/components/chain/ledger.py": {"lane.credit.open"},  # no file
     "conformance/components/gate/credit.py": {"self.open"},  # no file
     "conformance/components/remote_channel/ledger.py": {"self.credit.open"},  # no file
     "conformance/components/writer/ledger.py": {"self.results.open"},  # no file

@@ -22,12 +22,12 @@ def a_producer_sends_only_what_its_credit_allows(ledger: Ledger, seen: Transferr
     buffers, and what was announced since, less what it has sent."""
     if type(seen.value) is not Buffer:
         return False
-    side = ledger.sides[seen.operands[0]]
-    if side.had > 0:
+    lane = ledger.lanes[seen.operands[0]]
+    if lane.had > 0:
         return True
-    if side.credit.granted > 0:
+    if lane.credit.granted > 0:
         return Unsure("credit was announced while the element was on its way")
-    owed = f"the producer of channel {side.channel} has no credit, so no data may leave the producer"
+    owed = f"the producer of channel {lane.channel} has no credit, so no data may leave the producer"
     return Broken(FailureClass.PROTOCOL, owed, "a data buffer left the producer")
 
 
@@ -36,7 +36,7 @@ def credit_of_a_chain_is_backed_by_buffers(ledger: Ledger, seen: Seen[object]) -
     """The credit of a remote producer and the data buffers that wait at the consumer are together never more than the
     exclusive buffers of the channel and the floating buffers."""
     exclusive, floating = ledger.config.exclusive_buffers, ledger.config.floating_buffers
-    used = [side.credit.granted + side.arrived for side in ledger.sides if side.remote]
+    used = [lane.credit.granted + lane.at_consumer for lane in ledger.lanes if lane.remote]
     for number in used:
         if number > exclusive + floating:
             owed = f"a channel has {many(exclusive, 'exclusive buffer')} and shares {many(floating, 'floating buffer')}"
@@ -54,11 +54,11 @@ def a_channel_in_recovery_gives_no_credit(ledger: Ledger, seen: Seen[object]) ->
     """If recovered data is pushed, a channel announces no credit before the consumer has taken the end of its recovered
     data."""
     judged = False
-    for side in ledger.sides:
-        if side.early:
-            owed = f"channel {side.channel} is in recovery, so its producer must get no credit"
+    for lane in ledger.lanes:
+        if lane.early:
+            owed = f"channel {lane.channel} is in recovery, so its producer must get no credit"
             return Broken(FailureClass.PROTOCOL, owed, "credit was announced to the producer")
-        judged |= side.remote and side.in_recovery(ledger.config.recovery)
+        judged |= lane.remote and lane.is_pushed(ledger.config.recovery)
     return judged
 
 
@@ -69,13 +69,13 @@ def every_exclusive_buffer_is_announced(ledger: Ledger, seen: Took) -> Judgement
     exclusive, judged = ledger.config.exclusive_buffers, False
     if not exclusive or not ledger.is_connected():
         return False
-    for side in ledger.sides:
-        if not side.remote or ledger.alignment.ended[side.channel] or side.in_recovery(ledger.config.recovery):
+    for lane in ledger.lanes:
+        if not lane.remote or ledger.alignment.ended[lane.channel] or lane.is_pushed(ledger.config.recovery):
             continue
         judged = True
-        if (credit := side.credit.granted) + side.arrived < exclusive:
-            owed = f"channel {side.channel} has {many(exclusive, 'exclusive buffer')} to hold data or to be announced"
-            observed = f"data waits in {many(side.arrived, 'buffer')}, and the credit of the producer is {credit}"
+        if (credit := lane.credit.granted) + lane.at_consumer < exclusive:
+            owed = f"channel {lane.channel} has {many(exclusive, 'exclusive buffer')} to hold data or to be announced"
+            observed = f"data waits in {many(lane.at_consumer, 'buffer')}, and the credit of the producer is {credit}"
             return Broken(FailureClass.LOST, owed, observed)
     return judged
 
@@ -87,7 +87,7 @@ def no_producer_goes_on_before_all_output_state_has_ended(ledger: Ledger, seen: 
     value = seen.value
     if value is None or type(value.element) is not Buffer:
         return False
-    ended = [side.completion_taken for side in ledger.sides]
+    ended = [lane.completion_taken for lane in ledger.lanes]
     if True not in ended or False not in ended:
         return False
     if not ended[value.channel]:
@@ -107,7 +107,7 @@ def no_resource_of_a_chain_is_leaked_while_open(ledger: Ledger, seen: Seen[Resou
     credit, and no others except for recovered data and for channels in recovery; one listener for each attached view,
     and at most one for each channel that waits for a floating buffer; and no future once all recovered data is
     consumed."""
-    if ledger.failed or ledger.broke:
+    if ledger.failed or ledger.history.broke:
         return False
     for what, (least, most) in ledger.holds().items():
         held = getattr(seen.value, what)

@@ -44,11 +44,11 @@ RULES.adopt(a_checkpoint_is_not_acknowledged_without_its_state, *WRITING, needs=
 def a_checkpoint_is_not_completed_without_its_state(ledger: Ledger, seen: Seen[ChainCheckpoint, int]) -> Judgement:
     """A checkpoint never completes if state of it could not be written: neither when the operation fails, nor before
     the chain is released, nor by the release."""
-    if ledger.reading not in ledger.unwritten:
+    if ledger.history.reading not in ledger.checkpoints.unwritten:
         return False
     if seen.value.status is not CheckpointStatus.COMPLETED:
         return True
-    owed = f"state of checkpoint {ledger.reading} could not be written, so it must never be completed"
+    owed = f"state of checkpoint {ledger.history.reading} could not be written, so it must never be completed"
     return Broken(FailureClass.LOST, owed, f"its status is {seen.value.status}")
 
 
@@ -72,14 +72,14 @@ for _step, _slug, _statement in (
 @goal(*STRIKEABLE, needs=FAULTS, struck=True)
 def something_failed_while_a_restored_chain_recovered(ledger: Ledger, seen: Seen[Any]) -> bool:
     """Something failed in a chain that was restored, before it had counted all recovered records."""
-    return ledger.generation > 0 and ledger.recovering()
+    return ledger.history.generation > 0 and ledger.recovering()
 
 
 @goal(*STRIKEABLE, needs=FAULTS, struck=True)
 def something_failed_again_while_the_chain_recovered_from_it(ledger: Ledger, seen: Seen[Any]) -> bool:
     """Something failed in a chain that was restored because something had failed, before it had counted all recovered
     records."""
-    return ledger.fell_back and ledger.recovering()
+    return ledger.history.fell_back and ledger.recovering()
 
 
 @goal(*WRITING, needs=FAULTS, struck=True)
@@ -91,4 +91,4 @@ def a_checkpoint_during_recovery_could_not_be_written(ledger: Ledger, seen: Seen
 @goal(steps.restore, needs=FAULTS)
 def a_checkpoint_was_restored_after_something_had_failed(ledger: Ledger, seen: Restored) -> bool:
     """After something had failed, a checkpoint was restored that had completed before."""
-    return ledger.broke and ledger.reading > 0
+    return ledger.history.broke and ledger.history.reading > 0

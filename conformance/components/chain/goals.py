@@ -23,7 +23,7 @@ def _restored(taken_in: Recovery, design: Recovery) -> Callable[[Ledger, Seen[An
     """Returns the check that a checkpoint of a chain with one recovery design was restored with another one."""
 
     def check(ledger: Ledger, seen: Seen[Any]) -> bool:
-        return ledger.completed[ledger.reading].design == taken_in and ledger.asked_for == design
+        return ledger.history.completed[ledger.history.reading].design == taken_in and ledger.history.design == design
 
     return check
 
@@ -49,31 +49,31 @@ for _before, (_start, _chain) in _TAKEN.items():
 @goal(steps.restore, needs=IN_MEMORY)
 def a_checkpoint_taken_during_recovery_was_restored(ledger: Ledger, seen: Restored) -> bool:
     """A checkpoint was restored that had started while recovered data was not consumed."""
-    return ledger.completed[ledger.reading].during_recovery
+    return ledger.history.completed[ledger.history.reading].during_recovery
 
 
 @goal(steps.restore)
 def a_checkpoint_was_restored_twice(ledger: Ledger, seen: Restored) -> bool:
     """The same checkpoint was restored again."""
-    return ledger.reading in ledger.saved
+    return ledger.history.reading in ledger.history.saved
 
 
 @goal(steps.restore)
 def an_older_checkpoint_was_restored(ledger: Ledger, seen: Restored) -> bool:
     """A checkpoint was restored that was not the newest."""
-    return 0 < ledger.reading < max(ledger.completed)
+    return 0 < ledger.history.reading < max(ledger.history.completed)
 
 
 @goal(steps.restore)
 def a_chain_started_from_nothing_again(ledger: Ledger, seen: Restored) -> bool:
     """After a restore, a chain was started without any checkpoint."""
-    return ledger.reading == 0 and ledger.generation > 0
+    return ledger.history.reading == 0 and ledger.history.generation > 0
 
 
 @goal(steps.restore)
 def three_restores_in_a_row(ledger: Ledger, seen: Restored) -> bool:
     """A checkpoint was restored that a chain had taken after two restores in a row."""
-    return ledger.completed[ledger.reading].depth >= 2
+    return ledger.history.completed[ledger.history.reading].depth >= 2
 
 
 def _has_both_states(value: ChainCheckpoint) -> bool:
@@ -110,7 +110,7 @@ def a_chain_failed_with_data_in_flight(ledger: Ledger, seen: Seen[None]) -> bool
     """A chain failed after its recovery, while records were sent and not counted and no checkpoint was pending."""
     if ledger.phase != "live" or ledger.alignment.pending:
         return False
-    return any(side.counted < side.sent for side in ledger.sides)
+    return any(lane.counted < lane.sent for lane in ledger.lanes)
 
 
 @goal(steps.fail, needs=STEPPING)
@@ -125,7 +125,7 @@ def a_checkpoint_completed_before_anything_recovered_was_consumed(ledger: Ledger
     """A checkpoint completed before any recovered record of some channel was counted."""
     if not seen.signals or not acknowledged(seen.signals):
         return False
-    return any(side.counted == side.begun < side.input_end for side in ledger.sides)
+    return any(lane.counted == lane.begun < lane.input_end for lane in ledger.lanes)
 
 
 @goal(steps.consume, needs=PUSHED)
@@ -133,14 +133,16 @@ def a_checkpoint_completed_with_recovered_data_not_pushed(ledger: Ledger, seen: 
     """A checkpoint completed while recovered records were not pushed into their channel."""
     if not seen.signals or not acknowledged(seen.signals) or not ledger.recovering():
         return False
-    return any(side.input_next < side.input_end for side in ledger.sides)
+    return any(lane.input_next < lane.input_end for lane in ledger.lanes)
 
 
 @goal(steps.consume)
 def an_aligned_checkpoint_completed(ledger: Ledger, seen: Took) -> bool:
     """An aligned checkpoint completed."""
     done = acknowledged(seen.signals) if seen.signals else []
-    return bool(done) and any(one in ledger.cuts and ledger.cuts[one].alignment == "aligned" for one in done)
+    return bool(done) and any(
+        one in ledger.history.cuts and ledger.history.cuts[one].alignment == "aligned" for one in done
+    )
 
 
 @goal(steps.consume)
@@ -161,7 +163,7 @@ def a_checkpoint_completed_by_the_end_of_a_channel(ledger: Ledger, seen: Took) -
 def a_barrier_passed_a_blocked_producer(ledger: Ledger, seen: Took) -> bool:
     """A barrier was taken from a channel whose producer was blocked."""
     value = seen.value
-    return value is not None and is_unaligned(value.element) and ledger.sides[value.channel].blocked
+    return value is not None and is_unaligned(value.element) and ledger.lanes[value.channel].blocked
 
 
 @goal(steps.consume)

@@ -61,12 +61,12 @@ def recovered_records_are_counted_before_live_ones(ledger: Ledger, seen: Took) -
     value = seen.value
     if value is None or type(value.element) is not Buffer:
         return False
-    side, ids = ledger.sides[value.channel], value.element.ids
-    if side.counted >= side.recovered_end or not ids:
+    lane, ids = ledger.lanes[value.channel], value.element.ids
+    if lane.counted >= lane.recovered_end or not ids:
         return False
-    if ids[0] < side.recovered_end:
+    if ids[0] < lane.recovered_end:
         return True
-    left = in_words(range(side.counted, side.recovered_end))
+    left = in_words(range(lane.counted, lane.recovered_end))
     first = f"recovered {left} of channel {value.channel} must be counted first"
     return Broken(FailureClass.REORDERED, first, f"record {ids[0]}, which was sent after the restore, was counted")
 
@@ -78,12 +78,12 @@ def records_are_counted_once_and_in_order(ledger: Ledger, seen: Took) -> Judgeme
     value = seen.value
     if value is None or type(value.element) is not Buffer:
         return False
-    side, ids = ledger.sides[value.channel], value.element.ids
-    expected = tuple(range(side.counted, side.counted + len(ids)))
-    if ids == expected and side.counted + len(ids) <= side.sent:
+    lane, ids = ledger.lanes[value.channel], value.element.ids
+    expected = tuple(range(lane.counted, lane.counted + len(ids)))
+    if ids == expected and lane.counted + len(ids) <= lane.sent:
         return True
-    owed = f"record {side.counted} of channel {value.channel} must be counted next, and so far {side.sent} were sent"
-    return Broken(compare_ids(expected, ids, side.counted), owed, f"the consumer counted {in_words(ids)}")
+    owed = f"record {lane.counted} of channel {value.channel} must be counted next, and so far {lane.sent} were sent"
+    return Broken(compare_ids(expected, ids, lane.counted), owed, f"the consumer counted {in_words(ids)}")
 
 
 @rule(steps.consume, invariant="I-08", tickets=("FLINK-17568",), never=(NOTHING_SENT,))
@@ -91,9 +91,9 @@ def a_channel_waits_behind_its_aligned_barrier(ledger: Ledger, seen: Took) -> Ju
     """The consumer counts no record that was sent after an aligned barrier before the checkpoint of that barrier is
     over."""
     value = seen.value
-    if value is None or type(value.element) is not Buffer or True not in [side.waits for side in ledger.sides]:
+    if value is None or type(value.element) is not Buffer or True not in [lane.waits for lane in ledger.lanes]:
         return False
-    if not ledger.sides[value.channel].waits:
+    if not ledger.lanes[value.channel].waits:
         return True
     behind = f"aligned barrier {ledger.alignment.current} of channel {value.channel}"
     owed = f"the records behind {behind} must wait for its checkpoint"
@@ -109,8 +109,8 @@ def an_aligned_barrier_keeps_its_place(ledger: Ledger, seen: Took) -> Judgement:
     if value is None or type(value.element) is not Barrier or is_unaligned(value.element):
         return False
     checkpoint = value.element.checkpoint
-    counted = ledger.sides[value.channel].counted
-    cut = ledger.cuts[checkpoint].sent[value.channel] if checkpoint in ledger.cuts else None
+    counted = ledger.lanes[value.channel].counted
+    cut = ledger.history.cuts[checkpoint].sent[value.channel] if checkpoint in ledger.history.cuts else None
     owed = f"the aligned barrier {checkpoint} of channel {value.channel} must follow {many(cut or 0, 'record')} of it"
     return counted == cut or Broken(FailureClass.REORDERED, owed, f"it was taken after {many(counted, 'record')}")
 
@@ -121,7 +121,7 @@ def an_unaligned_barrier_does_not_pass_another(ledger: Ledger, seen: Took) -> Ju
     value = seen.value
     if value is None or type(value.element) is not Barrier or not is_unaligned(value.element):
         return False
-    unconsumed, checkpoint = ledger.sides[value.channel].unconsumed, value.element.checkpoint
+    unconsumed, checkpoint = ledger.lanes[value.channel].unaligned(), value.element.checkpoint
     if unconsumed and checkpoint == unconsumed[0]:
         return True
     kind = FailureClass.REORDERED if checkpoint in unconsumed else FailureClass.DUPLICATED
@@ -170,7 +170,7 @@ def _judge_first(ledger: Ledger, seen: Took, passes: str) -> Judgement:
     one that has arrived in another channel, which proves nothing."""
     value = seen.value
     if value is not None and is_unaligned(value.element):
-        return ledger.sides[value.channel].must_pass() == passes
+        return ledger.lanes[value.channel].must_pass() == passes
     got = "nothing" if value is None else f"{name(value.element)} of channel {value.channel}"
     owed = f"the unaligned barrier in channel {ledger.urgent[passes]} must be taken {_PASSES[passes]}"
     return Broken(FailureClass.STUCK, owed, f"the consumer took {got}")
@@ -180,16 +180,16 @@ def _judge_first(ledger: Ledger, seen: Took, passes: str) -> Judgement:
 def an_unaligned_barrier_leaves_its_producer_first(ledger: Ledger, seen: Transferred) -> Judgement:
     """If a remote producer has added an unaligned barrier, the barrier is the next element that leaves it, with or
     without credit."""
-    side = ledger.sides[seen.operands[0]]
-    return side.must_leave and not side.blocked and _judge_leaving(seen.value)
+    lane = ledger.lanes[seen.operands[0]]
+    return lane.must_leave and not lane.blocked and _judge_leaving(seen.value)
 
 
 @rule(steps.transfer, invariant="I-14", tickets=("FLINK-39018",), needs=PASSES_REMOTELY)
 def a_blocked_producer_elsewhere_does_not_hold_up_a_checkpoint(ledger: Ledger, seen: Transferred) -> Judgement:
     """If a blocked remote producer has added an unaligned barrier, the barrier is the next element that leaves it, with
     or without credit."""
-    side = ledger.sides[seen.operands[0]]
-    return side.must_leave and side.blocked and _judge_leaving(seen.value)
+    lane = ledger.lanes[seen.operands[0]]
+    return lane.must_leave and lane.blocked and _judge_leaving(seen.value)
 
 
 def _judge_leaving(element: Element | None) -> Judgement:
@@ -205,15 +205,15 @@ def the_end_of_partition_comes_last(ledger: Ledger, seen: Took) -> Judgement:
     value = seen.value
     if value is None or type(value.element) is not EndOfPartition:
         return False
-    side = ledger.sides[value.channel]
-    ended = ledger.alignment.ended[side.channel]
-    last = side.end_sent and not ended and side.counted == side.sent and not side.unconsumed
+    lane = ledger.lanes[value.channel]
+    ended = ledger.alignment.ended[lane.channel]
+    last = lane.over and not ended and lane.counted == lane.sent and not lane.unaligned()
     if last:
         return True
     owed = f"the end of partition of channel {value.channel} must be taken once, after all its records and barriers"
-    observed = f"the consumer took it after {side.counted} of {many(side.sent, 'record')}"
-    if side.unconsumed:
-        observed += f" and before the unaligned barrier {side.unconsumed[0]}"
+    observed = f"the consumer took it after {lane.counted} of {many(lane.sent, 'record')}"
+    if lane.unaligned():
+        observed += f" and before the unaligned barrier {lane.unaligned()[0]}"
     if ended:
         observed = "the consumer took it again"
     return Broken(FailureClass.REORDERED, owed, observed)
@@ -250,7 +250,7 @@ def a_checkpoint_is_declined_for_a_newer_one_only(ledger: Ledger, seen: Took) ->
     """The consumer declines a checkpoint that starts after the conversion only if a newer one is known."""
     declined = declines(seen.signals) if seen.signals else []
     for one in declined:
-        if one.checkpoint >= max(side.newest for side in ledger.sides):
+        if one.checkpoint >= max(lane.newest for lane in ledger.lanes):
             owed = f"no checkpoint is known that is newer than {one.checkpoint}: it must not be declined"
             return Broken(FailureClass.PROTOCOL, owed, f"it was declined with the reason {one.reason}")
     return bool(declined)
@@ -305,7 +305,7 @@ def _completed(seen: Seen[object]) -> ChainCheckpoint | None:
 )
 def an_aligned_checkpoint_holds_no_channel_state(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """An aligned checkpoint contains neither input state nor output state."""
-    value, cut = _completed(seen), ledger.cuts.get(ledger.reading)
+    value, cut = _completed(seen), ledger.history.cuts.get(ledger.history.reading)
     if value is None or cut is None or cut.alignment != "aligned":
         return False
     empty = not any(value.input_state) and not any(value.output_state)
@@ -314,7 +314,7 @@ def an_aligned_checkpoint_holds_no_channel_state(ledger: Ledger, seen: Seen[obje
     before, after = (
         in_words([one for ids in state for one in ids]) for state in (value.input_state, value.output_state)
     )
-    owed = f"checkpoint {ledger.reading} is aligned and must contain no channel state"
+    owed = f"checkpoint {ledger.history.reading} is aligned and must contain no channel state"
     return Broken(FailureClass.DUPLICATED, owed, f"it contains {before} as input state and {after} as output state")
 
 
@@ -323,12 +323,12 @@ def the_status_of_a_checkpoint_is_read_back(ledger: Ledger, seen: Seen[object]) 
     """An acknowledged checkpoint reads back with the status completed, a declined one with the status declined, the
     one of which the consumer has taken a barrier last with the status pending until then, and one of which the consumer
     has not heard with the status absent."""
-    checkpoint = ledger.reading
-    if checkpoint not in ledger.known or checkpoint in ledger.unwritten:
+    checkpoint = ledger.history.reading
+    if checkpoint not in ledger.checkpoints.known or checkpoint in ledger.checkpoints.unwritten:
         return False
     if (
         ledger.consuming
-        and (ledger.broke or not ledger.failed)
+        and (ledger.history.broke or not ledger.failed)
         and not ledger.alignment.was_triggered_or_declined(checkpoint)
     ):
         return Unsure("the consumer is in an operation that may change the status")
@@ -343,8 +343,8 @@ def _judge_contents(
 ) -> Judgement:
     """Judges a completed checkpoint: for each channel with a known cut, `fault` looks for a fault in the counted
     records, the input state and the output state, one after another."""
-    value, cut = _completed(seen), ledger.cuts.get(ledger.reading)
-    if value is None or cut is None or ledger.reading in ledger.unwritten:
+    value, cut = _completed(seen), ledger.history.cuts.get(ledger.history.reading)
+    if value is None or cut is None or ledger.history.reading in ledger.checkpoints.unwritten:
         return False
     parts, judged = (value.counted, value.input_state, value.output_state), False
     for channel, sent in enumerate(cut.sent):
@@ -354,8 +354,9 @@ def _judge_contents(
         ids = tuple(one for part in parts if channel < len(part) for one in part[channel])
         if ids != tuple(range(sent)) and (observed := fault(sent, ids)):
             owed = (
-                f"the counted records, the input state and the output state of checkpoint {ledger.reading}, one after "
-                f"another, must be {many(sent, 'record')}: those sent in channel {channel} before the barrier, in order"
+                f"the counted records, the input state and the output state of checkpoint {ledger.history.reading}, "
+                f"one after another, must be {many(sent, 'record')}: those sent in channel {channel} before the "
+                f"barrier, in order"
             )
             return Broken(kind, owed, observed)
     return judged
@@ -417,7 +418,7 @@ def channel_state_is_in_order(ledger: Ledger, seen: Seen[object]) -> Judgement:
 @rule(steps.counted, invariant="I-01", quiet=True)
 def the_state_of_the_consumer_is_what_it_counted(ledger: Ledger, seen: State) -> Judgement:
     """The state of the consumer contains exactly the records that it counted, restored ones included."""
-    expected = tuple(tuple(range(side.counted)) for side in ledger.sides)
+    expected = tuple(tuple(range(lane.counted)) for lane in ledger.lanes)
     if seen.value == expected:
         return any(expected) or ledger.recovering()
     held = [*seen.value, *[()] * len(expected)]
@@ -437,9 +438,12 @@ RULES.adopt(
 def a_checkpoint_comes_to_an_end(ledger: Ledger, seen: State) -> Judgement:
     """If all barriers of a checkpoint were sent, the consumer acknowledges or declines the checkpoint before the run
     ends."""
-    if not ledger.closing or not ledger.known:
+    if not ledger.closing or not ledger.checkpoints.known:
         return False
-    last, observed = ledger.known[-1], "it was neither acknowledged nor declined, and no step is left that could do so"
+    last, observed = (
+        ledger.checkpoints.known[-1],
+        "it was neither acknowledged nor declined, and no step is left that could do so",
+    )
     owed = f"all barriers of checkpoint {last} were sent, so it must be acknowledged or declined"
     return ledger.alignment.was_triggered_or_declined(last) or Broken(FailureClass.ORPHANED, owed, observed)
 
@@ -448,24 +452,24 @@ def a_checkpoint_comes_to_an_end(ledger: Ledger, seen: State) -> Judgement:
 def everything_sent_is_counted(ledger: Ledger, seen: State) -> Judgement:
     """In a chain that was not restored, the consumer has counted every record and taken the end of every finished
     channel when network and consumer have acted on all notifications."""
-    return _judge_end(ledger) if ledger.closing and not ledger.origin else False
+    return _judge_end(ledger) if ledger.closing and not ledger.history.origin else False
 
 
 @rule(steps.counted, invariant="I-03", tickets=("FLINK-38544", "FLINK-39018"), never=(NOTHING_SENT, NOTHING_RECOVERED))
 def a_restored_chain_counts_everything(ledger: Ledger, seen: State) -> Judgement:
     """In a chain that was restored from a completed checkpoint alone, the consumer has counted every record and taken
     the end of every finished channel when network and consumer have acted on all notifications."""
-    return _judge_end(ledger) if ledger.closing and ledger.origin else False
+    return _judge_end(ledger) if ledger.closing and ledger.history.origin else False
 
 
 def _judge_end(ledger: Ledger) -> Judgement:
     """Judges the end of a run, when network and consumer have acted on all notifications."""
-    for channel, side in enumerate(ledger.sides):
-        if side.counted < side.sent:
-            kind = FailureClass.STUCK if side.counted >= side.recovered_end else FailureClass.LOST
-            owed = f"{many(side.sent, 'record')} of channel {channel} must be counted in the end"
-            return Broken(kind, owed, f"the consumer counted {side.counted} of them, and is notified of no more")
-        if side.end_sent and not ledger.alignment.ended[side.channel]:
+    for channel, lane in enumerate(ledger.lanes):
+        if lane.counted < lane.sent:
+            kind = FailureClass.STUCK if lane.counted >= lane.recovered_end else FailureClass.LOST
+            owed = f"{many(lane.sent, 'record')} of channel {channel} must be counted in the end"
+            return Broken(kind, owed, f"the consumer counted {lane.counted} of them, and is notified of no more")
+        if lane.over and not ledger.alignment.ended[lane.channel]:
             observed = "the consumer has not taken it, and is notified of no more"
             return Broken(FailureClass.STUCK, f"the end of partition of channel {channel} must be taken", observed)
     return True

@@ -53,43 +53,43 @@ def _feeds(ledger: Ledger) -> bool:
 
 def producing(ledger: Ledger) -> Sequence[tuple[int]]:
     """Channels whose producer has not finished."""
-    return [(side.channel,) for side in ledger.sides if side.producing]
+    return [(lane.channel,) for lane in ledger.lanes if lane.producing]
 
 
 def output_left(ledger: Ledger) -> Sequence[tuple[int]]:
     """Channels with output state that was not pushed into the subpartition."""
-    return [(side.channel,) for side in ledger.sides if side.output_next < side.recovered_end]
+    return [(lane.channel,) for lane in ledger.lanes if lane.output_next < lane.recovered_end]
 
 
 def output_complete(ledger: Ledger) -> Sequence[tuple[int]]:
     """Channels whose output state was pushed completely and whose producer has not started."""
-    there = [side for side in ledger.sides if side.output_next == side.recovered_end]
-    return [(side.channel,) for side in there if not side.producing and not side.end_sent]
+    there = [lane for lane in ledger.lanes if lane.output_next == lane.recovered_end]
+    return [(lane.channel,) for lane in there if not lane.producing and not lane.over]
 
 
 def input_left(ledger: Ledger) -> Sequence[tuple[int]]:
     """Channels with input state that was not pushed into the gate."""
-    left = [(side.channel,) for side in ledger.sides if side.input_next < side.input_end]
+    left = [(lane.channel,) for lane in ledger.lanes if lane.input_next < lane.input_end]
     return left if left and _feeds(ledger) else DISABLED
 
 
 def input_complete(ledger: Ledger) -> Sequence[tuple[int]]:
     """Channels whose input state was pushed completely and has no end of recovered data yet."""
-    there = [(side.channel,) for side in ledger.sides if not side.input_done and side.input_next == side.input_end]
+    there = [(lane.channel,) for lane in ledger.lanes if not lane.input_done and lane.input_next == lane.input_end]
     return there if there and _feeds(ledger) else DISABLED
 
 
 def transferable(ledger: Ledger) -> Sequence[tuple[int]]:
     """Remote channels, except those from which certainly no element can leave."""
-    return [(side.channel,) for side in ledger.sides if side.remote and not side.idle]
+    return [(lane.channel,) for lane in ledger.lanes if lane.remote and not lane.idle]
 
 
 def sendable(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """Channels whose producer runs and is not back-pressured, with one or two records."""
     return [
-        (side.channel, count)
-        for side in ledger.sides
-        if side.producing and side.sent - side.counted < MOST_IN_FLIGHT
+        (lane.channel, count)
+        for lane in ledger.lanes
+        if lane.producing and lane.sent - lane.counted < MOST_IN_FLIGHT
         for count in (1, 2)
     ]
 
@@ -97,21 +97,21 @@ def sendable(ledger: Ledger) -> Sequence[tuple[int, int]]:
 def barriers(ledger: Ledger) -> Sequence[tuple[int, int, str]]:
     """Enables barriers: late ones of recent checkpoints, and those of a new checkpoint when the last one is over. Every
     third checkpoint, from the first on, may be followed by a new one before it is over."""
-    known, cuts, last = ledger.known, ledger.cuts, len(ledger.cuts)
+    known, cuts, last = ledger.checkpoints.known, ledger.history.cuts, len(ledger.history.cuts)
     recent = known[-_OPEN:]
     late = [
-        (side.channel, one, cuts[one].alignment)
-        for side in ledger.sides
-        if side.producing
+        (lane.channel, one, cuts[one].alignment)
+        for lane in ledger.lanes
+        if lane.producing
         for one in recent
-        if one > side.newest
+        if one > lane.newest
     ]
     alignment = ledger.alignment
     settled = not known or (alignment.current == known[-1] and not alignment.pending)
     if last >= MOST_CHECKPOINTS or not (settled or last % 3 == 1):
         return late
-    sides = [side for side in ledger.sides if side.producing and len(side.unconsumed) < 2]
-    return late + [(side.channel, last + 1, alignment) for side in sides for alignment in _ALIGNMENTS]
+    lanes = [lane for lane in ledger.lanes if lane.producing and len(lane.unaligned()) < 2]
+    return late + [(lane.channel, last + 1, alignment) for lane in lanes for alignment in _ALIGNMENTS]
 
 
 def may_convert(ledger: Ledger) -> Sequence[tuple[()]]:
@@ -131,21 +131,26 @@ def awake(ledger: Ledger) -> Sequence[tuple[()]]:
 
 def triggers(ledger: Ledger) -> Sequence[tuple[int]]:
     """Enables the trigger of a new checkpoint before the conversion."""
-    last = len(ledger.cuts)
+    last = len(ledger.history.cuts)
     return DISABLED if ledger.converted or last >= MOST_CHECKPOINTS else ((last + 1,),)
 
 
 def inspectable(ledger: Ledger) -> Sequence[tuple[int]]:
     """The last four checkpoints of this chain. If it has failed, only those of one that broke down."""
-    if ledger.failed and not ledger.broke:
+    if ledger.failed and not ledger.history.broke:
         return DISABLED
-    return [(checkpoint,) for checkpoint in ledger.known[-4:]]
+    return [(checkpoint,) for checkpoint in ledger.checkpoints.known[-4:]]
 
 
 def may_fail(ledger: Ledger) -> Sequence[tuple[()]]:
     """Enables a failure at any moment, but in two chains of three only after a completed checkpoint, so that there are
     checkpoints of restored chains to restore from, or when the chain has broken down."""
-    spared = ledger.generation % 3 and not ledger.alignment.triggered and not ledger.closing and not ledger.broke
+    spared = (
+        ledger.history.generation % 3
+        and not ledger.alignment.triggered
+        and not ledger.closing
+        and not ledger.history.broke
+    )
     return DISABLED if spared else NO_OPERANDS
 
 
@@ -160,7 +165,7 @@ def restorable(ledger: Ledger) -> Sequence[tuple[int, str]]:
     weight=16,
 )  # fmt: skip
 def produce(port: ChainPort, ledger: Ledger, channel: int, records: int) -> Answer[None]:
-    sent = ledger.sides[channel].sent
+    sent = ledger.lanes[channel].sent
     return port.produce(channel, tuple(range(sent - records, sent)))
 
 
@@ -254,7 +259,7 @@ fail = fail_step(STEPS, PRESENT, may_fail, weight=2)
 def restore(port: ChainPort, ledger: Ledger, checkpoint: int, recovery: str) -> Answer[ChainCheckpoint | None]:
     if checkpoint == 0:
         return None
-    return ledger.saved.get(checkpoint) or port.snapshot(checkpoint)
+    return ledger.history.saved.get(checkpoint) or port.snapshot(checkpoint)
 
 
 # ---- the fair drain --------------------------------------------------------------------------------------------------
@@ -263,7 +268,7 @@ def _failed(ledger: Ledger) -> bool:
 
 
 def _has_failed(ledger: Ledger) -> bool:
-    return ledger.failed or ledger.broke
+    return ledger.failed or ledger.history.broke
 
 
 _FLOW: tuple[AnyStep, ...] = (
@@ -282,21 +287,25 @@ def _flow(ledger: Ledger) -> Operands | None:
 
 def _missing_barrier(ledger: Ledger) -> Operands | None:
     """Returns a step that sends a missing barrier of the newest checkpoint, unless that checkpoint is over."""
-    if _has_failed(ledger) or not ledger.known or ledger.alignment.was_triggered_or_declined(ledger.known[-1]):
+    if (
+        _has_failed(ledger)
+        or not ledger.checkpoints.known
+        or ledger.alignment.was_triggered_or_declined(ledger.checkpoints.known[-1])
+    ):
         return None
-    last = ledger.known[-1]
-    for side in ledger.sides:
-        if last > side.newest and not side.end_sent:
-            return barrier(side.channel, last, ledger.cuts[last].alignment)
+    last = ledger.checkpoints.known[-1]
+    for lane in ledger.lanes:
+        if last > lane.newest and not lane.over:
+            return barrier(lane.channel, last, ledger.history.cuts[last].alignment)
     return None
 
 
 DRAIN = Drain[Ledger](
     While((_flow, _missing_barrier)),
     Once((counted(),), unless=_has_failed),
-    Each(lambda ledger: [] if ledger.failed else [snapshot(one) for one in ledger.known]),
+    Each(lambda ledger: [] if ledger.failed else [snapshot(one) for one in ledger.checkpoints.known]),
     Once((fail(),), unless=_failed),
-    Each(lambda ledger: [snapshot(one) for one in ledger.known] if ledger.broke else []),
+    Each(lambda ledger: [snapshot(one) for one in ledger.checkpoints.known] if ledger.history.broke else []),
     Once((resources(),)),
 )
 """Finish the recovery, complete the last checkpoint, transfer and consume all elements, then read the checkpoints and

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from conformance.models import lane
 from conformance.models.credit import Credit
-from conformance.ports import ChainCheckpoint, ChainConfig, ChannelKind, Recovery
+from conformance.ports import Barrier, ChainCheckpoint, ChainConfig, ChannelKind, Recovery
 
 
-class Side:
-    """One channel of the chain, from its producer to the consumer, since the last restore."""
+class Lane(lane.Lane):
+    """One channel of the chain, from its producer to the consumer, since the last restore.
+
+    Of its elements, only the unaligned barriers are kept one by one; records are counted.
+    """
 
     __slots__ = (
-        "arrived", "attached", "begun", "blocked", "buffers", "channel", "completion_taken", "counted", "credit", "due",
-        "early", "end_sent", "had", "idle", "input_done", "input_end", "input_next", "leaving",
-        "must_leave", "newest", "output_next", "producing", "recovered_end", "remote", "sent", "state_consumed",
-        "unconsumed", "waits",
+        "at_consumer", "at_producer", "attached", "begun", "channel", "completion_taken", "counted", "credit", "early",
+        "had", "idle", "input_done", "input_end", "input_next", "leaving", "must_leave", "newest", "output_next",
+        "producing", "recovered_end", "remote", "sent", "state_consumed", "waits",
     )  # fmt: skip
 
-    def __init__(self, config: ChainConfig, channel: int) -> None:
+    def __init__(self, config: ChainConfig, channel: int, passes_blocked: bool) -> None:
+        """`passes_blocked`: whether a priority event passes a local producer that is blocked."""
+        self.remote = config.channels[channel] is ChannelKind.REMOTE
+        super().__init__(recovers=False, passes=passes_blocked or self.remote)
         counted, input_end, recovered_end = _recovers_up_to(config.restored, channel)
         if config.output_on_downstream:
             input_end = recovered_end
         self.channel = channel
-        self.remote = config.channels[channel] is ChannelKind.REMOTE
         self.begun = self.counted = counted
         """Records below these ids were counted: below `begun` before the chain began, below `counted` until now."""
         self.sent = self.recovered_end = recovered_end
@@ -34,23 +39,15 @@ class Side:
         self.producing = self.input_done = self.state_consumed = config.recovery is Recovery.NONE
         """Whether the producer sends live elements and has not finished; whether all input state was pushed into the
         gate; whether all of it was consumed."""
-        self.end_sent = False
-        """Whether the producer sent the end of partition."""
         self.newest = 0
         """The newest checkpoint whose barrier was sent into this channel."""
-        self.unconsumed: list[int] = []
-        """Checkpoints of the unaligned barriers that were sent and that the consumer has not taken."""
         self.attached = False
         """Whether the view was attached when the last barrier was sent. A view that is attached later is notified only
         of data, not of a priority event."""
         self.leaving = 0
-        """Number of these barriers that have not left the producer of a remote channel."""
+        """Number of unaligned barriers that have not left the producer of a remote channel."""
         self.must_leave = False
         """Whether an unaligned barrier was still at the producer when the last transfer began."""
-        self.due: list[int] = []
-        """Those of them that have certainly arrived, so that the consumer must take an unaligned barrier next."""
-        self.blocked = False
-        """Whether an element that blocks the producer left it and the consumer has not resumed it."""
         self.completion_taken = False
         self.waits = False
         """Whether the channel waits behind an aligned barrier: no record may be counted before the checkpoint is
@@ -63,22 +60,30 @@ class Side:
         """What it was when the last transfer began."""
         self.early = False
         """Whether credit was announced although the channel is in recovery."""
-        self.buffers = self.arrived = 0
+        self.at_producer = self.at_consumer = 0
         """Number of data buffers that are with the producer, and of those that travelled over the network and wait at
         the consumer."""
 
+    def unaligned(self) -> list[int]:
+        """Returns the checkpoints of the unaligned barriers that were sent and that the consumer has not taken."""
+        return [sent.element.checkpoint for sent in self.urgent if type(sent.element) is Barrier]
+
     def arrive(self, checkpoint: int) -> None:
-        """Notes that an unaligned barrier has arrived, unless the consumer has taken it meanwhile."""
-        if checkpoint in self.unconsumed:
-            self.due.append(checkpoint)
+        """Notes that an unaligned barrier has arrived, unless the consumer has taken it meanwhile: the consumer must
+        take an unaligned barrier next."""
+        for sent, one in zip(self.urgent, self.unaligned(), strict=True):
+            sent.sure |= one == checkpoint
+
+    def arrives_next(self) -> bool:
+        """Returns whether every unaligned barrier but the last has certainly arrived."""
+        return all(sent.sure for sent in self.urgent[:-1])
 
     def take_barrier(self, checkpoint: int) -> None:
         """Notes that the consumer took an unaligned barrier."""
-        for barriers in (self.unconsumed, self.due):
-            if checkpoint in barriers:
-                barriers.remove(checkpoint)
+        if checkpoint in (unaligned := self.unaligned()):
+            del self.urgent[unaligned.index(checkpoint)]
 
-    def in_recovery(self, design: Recovery) -> bool:
+    def is_pushed(self, design: Recovery) -> bool:
         """Returns whether recovered data is pushed into the channel, so that it announces no credit."""
         return design is Recovery.PUSHED and not self.state_consumed
 
