@@ -28,7 +28,7 @@ def _recover(ledger: Ledger) -> Operands | None:
     """Returns a step that lets a doomed attempt fail, restarts what has failed, or aborts what cannot complete."""
     if ledger.failed:
         return None
-    if ledger.failover:
+    if ledger.failures.failover:
         return steps.restart_all()
     for one in ledger.alive:
         if one.doomed:
@@ -43,7 +43,7 @@ def _recover(ledger: Ledger) -> Operands | None:
 
 def _is_hopeless(one: Checkpoint, ledger: Ledger) -> bool:
     """Whether nothing that is under way helps a checkpoint to complete."""
-    return one.state == INJECTED or not ledger.queue
+    return one.state == INJECTED or not ledger.turns.queue
 
 
 def _last_checkpoint(ledger: Ledger) -> Sequence[Operands]:

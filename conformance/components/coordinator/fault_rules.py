@@ -44,7 +44,7 @@ def a_coordinator_that_throws_fails_the_job(ledger: Ledger, seen: Seen[object]) 
     for, unless one was asked for before."""
     if type(_threw_at(seen.signals)) not in (CheckpointRequested, ReportReceived):
         return False
-    if ledger.failover or GlobalFailoverTriggered in map(type, seen.signals):
+    if ledger.failures.failover or GlobalFailoverTriggered in map(type, seen.signals):
         return True
     return Broken(
         FailureClass.LOST,
@@ -69,7 +69,7 @@ def a_checkpoint_fails_if_the_coordinator_throws(ledger: Ledger, seen: Seen[obje
 # ---- goals -----------------------------------------------------------------------------------------------------------
 def _has_thrown_at(call: type) -> Callable[[Ledger, Seen[Any]], bool]:
     """Looked for when resources are counted, as in every drain: it would cost time to look after each operation."""
-    return lambda ledger, seen: call.__name__ in ledger.thrown
+    return lambda ledger, seen: call.__name__ in ledger.failures.thrown
 
 
 for _call, _when, _formerly in (

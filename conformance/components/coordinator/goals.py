@@ -22,7 +22,7 @@ def subtasks_restarted_while_others_ran(ledger: Ledger, seen: Seen[None]) -> boo
 @goal(steps.restart_all)
 def the_job_restarted_during_a_checkpoint(ledger: Ledger, seen: Seen[None]) -> bool:
     """The whole job was restarted from a checkpoint, and a newer one was aborted by that."""
-    return ledger.points[0].number > 0 and bool(ledger.restarting[1])
+    return ledger.points[0].number > 0 and bool(ledger.failures.restarting[1])
 
 
 @goal(steps.cut)

@@ -51,7 +51,7 @@ def _let_go(one: Attempt, message: Message, why: str) -> Broken:
 @rule(*SETTLING, invariant="CP12", tickets=("FLINK-29217",), after_learning=True)
 def an_abort_lets_events_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When a checkpoint is aborted, in whatever phase, the events that were held back for it leave."""
-    if ledger.queue:
+    if ledger.turns.queue:
         return False
     for one, message, checkpoint in _held(ledger):
         if checkpoint is not None and checkpoint.state == "aborted":
@@ -63,7 +63,7 @@ def an_abort_lets_events_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
 def a_completed_checkpoint_lets_events_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When a checkpoint or a savepoint is complete, the events that were held back for it leave, also those to subtasks
     that did not take part."""
-    if ledger.queue:
+    if ledger.turns.queue:
         return False
     for one, message, checkpoint in _held(ledger):
         if checkpoint is not None and checkpoint.state == "completed":
@@ -75,7 +75,7 @@ def a_completed_checkpoint_lets_events_go(ledger: Ledger, seen: Seen[object]) ->
 def the_snapshot_of_a_subtask_lets_its_events_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When a subtask has taken its snapshot, the events to it that were held back leave in the same turn, although
     other subtasks have not taken theirs."""
-    if ledger.queue:
+    if ledger.turns.queue:
         return False
     for one, message, checkpoint in _held(ledger):
         if checkpoint is not None and not checkpoint.is_over():
@@ -89,7 +89,7 @@ def the_snapshot_of_a_subtask_lets_its_events_go(ledger: Ledger, seen: Seen[obje
 @rule(*SETTLING, invariant="CP9", tickets=("FLINK-18071",), after_learning=True)
 def only_a_checkpoint_holds_events_back(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """An event that was sent before the cut of every checkpoint in progress is not held back."""
-    if ledger.queue:
+    if ledger.turns.queue:
         return False
     for one, message, checkpoint in _held(ledger):
         if checkpoint is None:
@@ -149,7 +149,7 @@ def _report_go(one: Attempt, why: str) -> Broken:
 def an_abort_that_overtakes_the_beginning_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When the task of a subtask is notified that a checkpoint was aborted, its reports leave, also if it hears of the
     beginning of the checkpoint later."""
-    if ledger.queue:
+    if ledger.turns.queue:
         return False
     for one, cause in _silent(ledger):
         if cause == EARLY:
@@ -161,7 +161,7 @@ def an_abort_that_overtakes_the_beginning_lets_reports_go(ledger: Ledger, seen: 
 def an_abort_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When a checkpoint is aborted, as by a timeout while the coordinator waits for a report, the reports that were
     held back for it leave, although no request of their own has notified the tasks."""
-    if ledger.queue:
+    if ledger.turns.queue:
         return False
     for one, cause in _silent(ledger):
         if cause == LATE:
@@ -172,7 +172,7 @@ def an_abort_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
 @rule(*SETTLING, invariant="CP34", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
 def a_snapshot_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When a subtask has taken its snapshot and no newer checkpoint has begun, its reports leave."""
-    if ledger.queue:
+    if ledger.turns.queue:
         return False
     for one, cause in _silent(ledger):
         if cause == NEVER:

@@ -23,6 +23,18 @@ from conformance.components.coordinator.sides import (
     Line,
     Point,
 )
+from conformance.components.coordinator.turns import (
+    ABORTING,
+    CUTS,
+    OLD_ID,
+    ORDINARY,
+    OUTDATED,
+    REPEATED,
+    REPORTED,
+    Calls,
+    Failures,
+    Turns,
+)
 from conformance.driver import PortLedger, Seen
 from conformance.ports import (
     NO_CHECKPOINT,
@@ -52,10 +64,6 @@ from conformance.ports import (
 MOST_SUBTASKS = 3
 RECENT = 3
 """How many checkpoints that are over the ledger remembers."""
-ORDINARY, REPEATED, ABORTING, REPORTED, OUTDATED, OLD_ID, CUTS = 0, 1, 2, 3, 4, 5, 6
-"""What a queued turn is for: anything; an acknowledgement that was repeated; an abort because of a failure; a failure
-of the coordinator, since the last restart of the job or before it; a request with an old id; or, with the id added, a
-cut."""
 
 
 def threw(signals: Sequence[Signal]) -> bool:
@@ -67,8 +75,7 @@ class Ledger(PortLedger):
     """Plays the user's code on both sides and the checkpoint coordinator, and keeps account of both directions."""
 
     __slots__ = (
-        "alive", "answered", "called", "checkpoints", "concurrent", "config", "current", "failed_job", "failover",
-        "lines", "most_turns", "newest", "points", "queue", "regressed", "requested", "restarting", "tag", "thrown",
+        "alive", "calls", "checkpoints", "concurrent", "config", "failures", "lines", "newest", "points", "turns",
         "unnotified",
     )  # fmt: skip
 
@@ -76,8 +83,7 @@ class Ledger(PortLedger):
         self, config: CoordinatorConfig, concurrent: int = 1, most_turns: int = 0, can_fail: Places | None = None
     ) -> None:
         super().__init__(can_fail)
-        self.most_turns = most_turns
-        """How many turns may wait before other threads wait too; 0: any number."""
+        self.turns = Turns(most_turns)
         self.concurrent = concurrent
         """How many checkpoints may be in progress at a time. One savepoint may be in progress besides."""
         self.newest = 0
@@ -91,30 +97,13 @@ class Ledger(PortLedger):
     def begin_job(self, config: CoordinatorConfig, point: Point) -> None:
         """Begins with a fresh job master, restored from this point."""
         self.begin_life("live")
-        self.thrown: list[str] = []
-        """The kinds of calls in which the coordinator threw."""
-        self.called: Signal | None = None
-        """The last call of the coordinator: it was asked for its state, given a report, or notified of an end."""
         self.config = config
-        self.queue: list[int] = []
-        """What the turns are for that the main thread has not run."""
-        self.tag = self.current = ORDINARY
-        """What turns are for that an operation queues now; and what the last turn was for."""
+        self.turns = Turns(self.turns.most)
+        self.calls = Calls()
+        self.failures = Failures()
         self.checkpoints: dict[int, Checkpoint] = {}
-        self.requested = NO_CHECKPOINT - 1
-        """The newest checkpoint that the coordinator was asked for."""
-        self.regressed = 0
-        """How many requests with an old id have not been acknowledged."""
-        self.failed_job = False
-        """Whether the coordinator has reported a failure since the last reset."""
-        self.failover = False
-        """Whether the job must be restarted."""
-        self.answered = False
-        """Whether a restart was asked for because of a failure that the coordinator has reported since the last one."""
         self.unnotified: list[tuple[int, int, int]] = []
         """By subtask, attempt and checkpoint: the tasks that can be notified that a checkpoint was aborted."""
-        self.restarting: tuple[tuple[int, ...], tuple[int, ...]] = (), ()
-        """The subtasks of a restart that has begun, and the checkpoints that it aborts."""
         self.alive: list[Attempt] = []
         """The attempts that are neither finished nor failed, in the order of their deployment."""
         every = zip(point.sent, point.received, point.reported, point.counted, strict=True)
@@ -178,7 +167,7 @@ class Ledger(PortLedger):
 
     def is_whole(self) -> bool:
         """Returns whether a checkpoint may be triggered: every subtask runs or has finished, and nothing is to fail."""
-        if self.failover or not self.config.checkpointing:
+        if self.failures.failover or not self.config.checkpointing:
             return False
         runs = False
         for line in self.lines[: self.config.parallelism]:
@@ -191,16 +180,17 @@ class Ledger(PortLedger):
 
     def has_room(self) -> bool:
         """Returns whether another thread may queue a turn now, if the scenario limits how many wait."""
-        return not self.most_turns or len(self.queue) < self.most_turns
+        turns = self.turns
+        return not turns.most or len(turns.queue) < turns.most
 
     def is_idle(self) -> bool:
         """Returns whether no turn, event or report is under way."""
-        return not self.queue and all(not (one.events or one.reports) for one in self.alive)
+        return not self.turns.queue and all(not (one.events or one.reports) for one in self.alive)
 
     def may_fail(self, signals: Sequence[Signal]) -> bool:
         """Returns whether the whole job may be restarted for what the coordinator or an old id has caused, also if that
         is in the signals of the operation that has just ended."""
-        return self.failed_job or self.regressed > 0 or self.current == OUTDATED or threw(signals)
+        return self.failures.reported or self.calls.with_old_id > 0 or self.turns.current == OUTDATED or threw(signals)
 
     # ---- what ends, and what that may disturb
     def abort(self, number: int) -> None:
@@ -208,14 +198,14 @@ class Ledger(PortLedger):
         checkpoint = self.checkpoints[number]
         checkpoint.state = ABORTED
         checkpoint.must_tell = checkpoint.requested
-        checkpoint.excused = True
+        checkpoint.may_fail = True
         self.disturb(number)
         self.unnotified.extend([(one.subtask, one.number, number) for one in self.alive])
 
-    def excuse(self) -> None:
+    def let_checkpoints_fail(self) -> None:
         """Notes that something has happened that may make checkpoints in progress fail."""
         for checkpoint in self.checkpoints.values():
-            checkpoint.excused = True
+            checkpoint.may_fail = True
 
     def disturb(self, number: int) -> None:
         """Notes that a checkpoint ends, so that other checkpoints in progress might be disturbed."""
@@ -227,7 +217,7 @@ class Ledger(PortLedger):
         """Notes that an attempt is over."""
         one.end(state)
         self.alive.remove(one)
-        self.excuse()
+        self.let_checkpoints_fail()
         self.unnotified = [task for task in self.unnotified if task[:2] != (one.subtask, one.number)]
 
     # ---- what follows from signals
@@ -236,8 +226,8 @@ class Ledger(PortLedger):
         """Learns what is under way and of what the coordinator was notified."""
         for signal in signals:
             HEARD[type(signal)](self, signal)
-        self.tag = self.current = ORDINARY
-        if not self.queue:
+        self.turns.tag = self.turns.current = ORDINARY
+        if not self.turns.queue:
             self.settle()
 
     def settle(self) -> None:
@@ -248,7 +238,7 @@ class Ledger(PortLedger):
             checkpoint.noticed = checkpoint.done
 
     def _queued(self, signal: TurnQueued) -> None:
-        self.queue.append(self.tag)
+        self.turns.queue.append(self.turns.tag)
 
     def _transmitted(self, signal: EventTransmitted) -> None:
         one = self.attempt(signal.subtask, signal.attempt)
@@ -284,25 +274,25 @@ class Ledger(PortLedger):
                 )
 
     def _requested(self, signal: CheckpointRequested) -> None:
-        self.called = signal
-        self.requested = max(self.requested, signal.checkpoint)
+        self.calls.last = signal
+        self.calls.newest_request = max(self.calls.newest_request, signal.checkpoint)
         if signal.checkpoint in self.checkpoints:
             self.checkpoints[signal.checkpoint].requested = True
 
     def _checkpointed(self, signal: CoordinatorCheckpointed) -> None:
         checkpoint = self.checkpoints.get(signal.checkpoint)
-        is_old = self.regressed and OLD_ID in (self.current, self.tag)
+        is_old = self.calls.with_old_id and OLD_ID in (self.turns.current, self.turns.tag)
         if checkpoint is not None and checkpoint.result is None and not is_old:
             checkpoint.result = signal.succeeded
             if checkpoint.state == TRIGGERED:
                 checkpoint.state = ANSWERED
                 if signal.checkpoint == NO_CHECKPOINT:
                     checkpoint.state = COMPLETED
-        elif self.regressed:
-            self.regressed -= 1
+        elif self.calls.with_old_id:
+            self.calls.with_old_id -= 1
 
     def _told(self, signal: CheckpointCompleteNotified | CheckpointAbortNotified) -> None:
-        self.called = signal
+        self.calls.last = signal
         if signal.checkpoint in self.checkpoints:
             self.checkpoints[signal.checkpoint].told += 1
 
@@ -330,7 +320,7 @@ class Ledger(PortLedger):
                     line.sent, line.counted = sent, counted
 
     def _received(self, signal: ReportReceived) -> None:
-        self.called = signal
+        self.calls.last = signal
         one = self.attempt(signal.subtask, signal.attempt)
         if one is not None and signal.message in one.landed:
             one.landed.remove(signal.message)
@@ -345,16 +335,16 @@ class Ledger(PortLedger):
     def _struck(self, signal: FaultStruck) -> None:
         """The coordinator threw. If it was asked or given something, the job fails, and it will not cut."""
         self.faults.struck((signal,))
-        self.thrown.append(type(self.called).__name__)
-        self.failed_job |= type(self.called) in (CheckpointRequested, ReportReceived)
-        if type(self.called) is CheckpointRequested and self.called.checkpoint in self.checkpoints:
-            checkpoint = self.checkpoints[self.called.checkpoint]
+        self.failures.thrown.append(type(self.calls.last).__name__)
+        self.failures.reported |= type(self.calls.last) in (CheckpointRequested, ReportReceived)
+        if type(self.calls.last) is CheckpointRequested and self.calls.last.checkpoint in self.checkpoints:
+            checkpoint = self.checkpoints[self.calls.last.checkpoint]
             checkpoint.done = checkpoint.poisoned = True
-        self.excuse()
+        self.let_checkpoints_fail()
 
     def _failover(self, signal: GlobalFailoverTriggered) -> None:
-        self.failover = True
-        self.answered |= self.current not in (OUTDATED, OLD_ID)
+        self.failures.failover = True
+        self.failures.answered |= self.turns.current not in (OUTDATED, OLD_ID)
 
     # ---- what the steps change ---------------------------------------------------------------------------------------
     # ---- the coordinator
@@ -373,11 +363,11 @@ class Ledger(PortLedger):
     def fail_cut(self, number: int) -> None:
         """Notes that the coordinator cannot do its part of a checkpoint."""
         checkpoint = self.checkpoints[number]
-        checkpoint.done = checkpoint.poisoned = checkpoint.excused = True
+        checkpoint.done = checkpoint.poisoned = checkpoint.may_fail = True
 
     def cut(self, number: int) -> None:
         """Notes that the coordinator completes its part of a checkpoint."""
-        self.tag = CUTS + max(number, 0)
+        self.turns.tag = CUTS + max(number, 0)
         checkpoint = self.checkpoints[number]
         checkpoint.late = checkpoint.known
         checkpoint.done = True
@@ -387,8 +377,8 @@ class Ledger(PortLedger):
 
     def begin_fail_job(self) -> None:
         """Notes that the coordinator reports a failure."""
-        self.failed_job = True
-        self.tag = REPORTED
+        self.failures.reported = True
+        self.turns.tag = REPORTED
 
     # ---- the checkpoint coordinator
     def trigger(self, number: int, kind: str) -> None:
@@ -399,7 +389,7 @@ class Ledger(PortLedger):
         for one in self.alive:
             if one.state == RUNNING:
                 checkpoint.parts[one.subtask] = None
-        if not self.queue and not any(one.unsent or one.unreported for one in self.alive):
+        if not self.turns.queue and not any(one.unsent or one.unreported for one in self.alive):
             over = [
                 other
                 for other, each in self.checkpoints.items()
@@ -410,8 +400,8 @@ class Ledger(PortLedger):
 
     def trigger_again(self, number: int) -> None:
         """Notes that a checkpoint is triggered with an old id."""
-        self.regressed += 1
-        self.tag = OLD_ID
+        self.calls.with_old_id += 1
+        self.turns.tag = OLD_ID
 
     def inject(self, number: int) -> None:
         """Notes that the barriers of a checkpoint leave."""
@@ -524,14 +514,14 @@ class Ledger(PortLedger):
         one = self.the(subtask, attempt)
         one.replies -= 1
         one.missed = True
-        self.excuse()
+        self.let_checkpoints_fail()
 
     def lose_event(self, subtask: int, attempt: int) -> None:
         """Notes that an event is lost."""
         one = self.the(subtask, attempt)
         one.damaged |= type(one.events.pop(0)) is Message
         one.missed = True
-        self.excuse()
+        self.let_checkpoints_fail()
 
     def arrive(self, subtask: int, attempt: int) -> None:
         """Notes that a report arrives in the job master."""
@@ -545,26 +535,26 @@ class Ledger(PortLedger):
         one = self.the(subtask, attempt)
         one.reports.pop(0)
         one.doomed = one.missed = True
-        self.excuse()
+        self.let_checkpoints_fail()
 
     def repeat(self, subtask: int, attempt: int, number: int) -> None:
         """Notes that an acknowledgement is repeated."""
-        self.tag = REPEATED
+        self.turns.tag = REPEATED
         for checkpoint in self.checkpoints.values():
             if checkpoint.sent is not None and subtask not in checkpoint.repeated:
                 checkpoint.repeated.append(subtask)
 
     def begin_turn(self) -> None:
         """Notes that the main thread runs the oldest turn."""
-        self.current = self.queue.pop(0)
-        if self.current >= CUTS and self.current - CUTS in self.checkpoints:
-            self.checkpoints[self.current - CUTS].noticed = True
+        self.turns.current = self.turns.queue.pop(0)
+        if self.turns.current >= CUTS and self.turns.current - CUTS in self.checkpoints:
+            self.checkpoints[self.turns.current - CUTS].noticed = True
 
     def end_turn(self, seen: Seen[None]) -> None:
         """Notes that a turn is over. What it was for is known until its signals were heard."""
         if not seen.signals:
-            self.current = ORDINARY
-        if not self.queue:
+            self.turns.current = ORDINARY
+        if not self.turns.queue:
             self.settle()
 
     # ---- attempts
@@ -578,15 +568,15 @@ class Ledger(PortLedger):
 
     def begin_failure(self, subtask: int, attempt: int) -> None:
         """Notes that an attempt fails, and that all checkpoints in progress are aborted."""
-        self.restarting = (), tuple([one.number for one in self.pending()])
-        self.tag = ABORTING
+        self.failures.restarting = (), tuple([one.number for one in self.pending()])
+        self.turns.tag = ABORTING
         self.fail_attempt(subtask, attempt)
-        for number in self.restarting[1]:
+        for number in self.failures.restarting[1]:
             self.abort(number)
 
     def end_failure(self, subtask: int, attempt: int) -> None:
         """Notes that the failure has been dealt with."""
-        self.restarting = (), ()
+        self.failures.restarting = (), ()
 
     def finish(self, subtask: int, attempt: int) -> None:
         """Notes that an attempt finishes."""
@@ -594,26 +584,26 @@ class Ledger(PortLedger):
 
     def begin_restart(self) -> None:
         """Notes that the failed subtasks are to be restarted."""
-        self.restarting = self.dead_lines(), tuple([one.number for one in self.pending()])
-        for number in self.restarting[1]:
+        self.failures.restarting = self.dead_lines(), tuple([one.number for one in self.pending()])
+        for number in self.failures.restarting[1]:
             self.abort(number)
 
     def begin_restart_all(self) -> None:
         """Notes that everything is to be restarted, and that what runs is cancelled."""
         aborted = tuple([one.number for one in self.pending()])
-        self.restarting = tuple(range(self.config.parallelism)), aborted
+        self.failures.restarting = tuple(range(self.config.parallelism)), aborted
         for one in list(self.alive):
             self.forget(one, FAILED)
         for number in aborted:
             self.abort(number)
-        self.failed_job = self.failover = self.answered = False
-        self.queue = [OUTDATED if tag == REPORTED else tag for tag in self.queue]
+        self.failures.reported = self.failures.failover = self.failures.answered = False
+        self.turns.queue = [OUTDATED if tag == REPORTED else tag for tag in self.turns.queue]
 
     def restart(self) -> None:
         """Notes that the next attempts are deployed."""
-        for subtask in self.restarting[0]:
+        for subtask in self.failures.restarting[0]:
             self.deploy(subtask, self.points[0])
-        self.restarting = (), ()
+        self.failures.restarting = (), ()
 
     def speculate(self, subtask: int) -> None:
         """Notes that one more attempt of a subtask is deployed."""

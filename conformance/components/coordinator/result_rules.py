@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from conformance.components.coordinator import steps
-from conformance.components.coordinator.ledger import OLD_ID, OUTDATED, REPEATED, Ledger, threw
+from conformance.components.coordinator.ledger import Ledger, threw
 from conformance.components.coordinator.rules import ANY, SETTLING
+from conformance.components.coordinator.turns import OLD_ID, OUTDATED, REPEATED
 from conformance.components.coordinator.words import attempt, event
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
 from conformance.ports import (
@@ -42,7 +43,7 @@ def no_turn_of_the_main_thread_fails(ledger: Ledger, seen: Seen[None]) -> Judgem
 def a_repeated_acknowledgement_changes_nothing(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """An acknowledgement that arrives twice, late, or for a checkpoint that nobody knows causes nothing but the release
     of events: no result, no failover, no word to the coordinator."""
-    if ledger.current != REPEATED:
+    if ledger.turns.current != REPEATED:
         return False
     for signal in seen.signals:
         if type(signal) is not EventTransmitted:
@@ -63,10 +64,9 @@ def the_coordinator_sees_increasing_ids(ledger: Ledger, seen: Seen[object]) -> J
         checkpoint, judged = ledger.checkpoints.get(signal.checkpoint), True
         if signal.checkpoint == NO_CHECKPOINT and not ledger.config.checkpointing:
             continue
-        if checkpoint is None or signal.checkpoint <= ledger.requested:
-            owed = (
-                f"the last checkpoint that the coordinator was asked for is {ledger.requested}, and ids must increase"
-            )
+        if checkpoint is None or signal.checkpoint <= ledger.calls.newest_request:
+            newest = ledger.calls.newest_request
+            owed = f"the last checkpoint that the coordinator was asked for is {newest}, and ids must increase"
             return Broken(FailureClass.DUPLICATED, owed, f"it was asked for checkpoint {signal.checkpoint}")
     return judged
 
@@ -75,9 +75,9 @@ def the_coordinator_sees_increasing_ids(ledger: Ledger, seen: Seen[object]) -> J
 def a_failure_of_the_coordinator_restarts_the_job_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """If the coordinator reports failures, the job is restarted once, however many it reports before the restart."""
     count = sum(type(signal) is GlobalFailoverTriggered for signal in seen.signals)
-    if ledger.current in (OUTDATED, OLD_ID) or threw(seen.signals):
+    if ledger.turns.current in (OUTDATED, OLD_ID) or threw(seen.signals):
         return False
-    if count + ledger.answered > 1:
+    if count + ledger.failures.answered > 1:
         return Broken(
             FailureClass.DUPLICATED, "the job is restarted once", "the failover of the job was triggered again"
         )
@@ -88,10 +88,10 @@ def a_failure_of_the_coordinator_restarts_the_job_once(ledger: Ledger, seen: See
 def a_failure_of_the_coordinator_restarts_the_job(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """If the coordinator reports a failure and the main thread has nothing to do, a restart of the job was asked for,
     also if the job was restarted before."""
-    if ledger.queue or not ledger.failed_job:
+    if ledger.turns.queue or not ledger.failures.reported:
         return False
     owed = "the coordinator has reported a failure, so the job must be restarted"
-    return ledger.failover or Broken(FailureClass.LOST, owed, "the failover of the job was not triggered")
+    return ledger.failures.failover or Broken(FailureClass.LOST, owed, "the failover of the job was not triggered")
 
 
 @rule(
@@ -198,7 +198,7 @@ def a_ticket_ends_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
 @rule(*SETTLING, invariant="CP18", tickets=("FLINK-18071",), after_learning=True)
 def a_ticket_ends_with_its_attempt(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When an attempt is over and the main thread has nothing to do, no ticket of an event to it is open."""
-    if ledger.queue:
+    if ledger.turns.queue:
         return False
     judged = False
     for line in ledger.lines:
@@ -246,7 +246,7 @@ def a_checkpoint_fails_for_a_reason(ledger: Ledger, seen: Seen[object]) -> Judge
         if checkpoint is None or checkpoint.result is not None:
             continue
         judged = True
-        if not checkpoint.excused and not threw(seen.signals):
+        if not checkpoint.may_fail and not threw(seen.signals):
             owed = f"nothing has happened since the trigger of checkpoint {checkpoint.number} that makes it fail"
             return Broken(FailureClass.PROTOCOL, owed, "its result is a failure")
     return judged
@@ -282,7 +282,7 @@ def a_result_waits_for_the_events_before_the_cut(ledger: Ledger, seen: Seen[obje
 def a_result_waits_for_nothing_else(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When the main thread has nothing to do, the result of a checkpoint that the coordinator has cut is known, unless
     an event before the cut has not been acknowledged."""
-    if ledger.queue:
+    if ledger.turns.queue:
         return False
     judged = False
     for one in ledger.checkpoints.values():
@@ -300,13 +300,13 @@ def a_triggered_checkpoint_is_asked_for(ledger: Ledger, seen: Seen[object]) -> J
     """When nothing is on its way any more, the coordinator has been asked for every checkpoint that was triggered, or
     the result is a failure; and requests with an old id have failed."""
     pending = [one for one in ledger.checkpoints.values() if not one.is_over()]
-    if not (pending or ledger.regressed) or not ledger.is_idle() or any(one.doomed for one in ledger.alive):
+    if not (pending or ledger.calls.with_old_id) or not ledger.is_idle() or any(one.doomed for one in ledger.alive):
         return False
     for one in pending:
         if not one.requested and one.result is None:
             owed = f"checkpoint {one.number} was triggered, and nothing is on its way"
             return Broken(FailureClass.STUCK, owed, "the coordinator was not asked for it, and it has not failed")
-    if ledger.regressed:
+    if ledger.calls.with_old_id:
         return Broken(
             FailureClass.STUCK, "a checkpoint was triggered with an old id, so it must fail", "there is no result"
         )

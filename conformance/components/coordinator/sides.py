@@ -94,7 +94,7 @@ class Checkpoint:
     """One checkpoint, from its trigger on."""
 
     __slots__ = (
-        "awaited", "counted", "done", "excused", "has_left", "hooked", "is_savepoint", "known", "late", "must_tell",
+        "awaited", "counted", "done", "has_left", "hooked", "is_savepoint", "known", "late", "may_fail", "must_tell",
         "noticed", "number", "others_ended", "overlaps", "parts", "poisoned", "repeated", "requested", "result", "sent",
         "state", "told",
     )  # fmt: skip
@@ -128,7 +128,7 @@ class Checkpoint:
         """Whether another checkpoint was aborted since the cut."""
         self.repeated: list[int] = []
         """The subtasks of which an acknowledgement was repeated since the cut."""
-        self.excused = False
+        self.may_fail = False
         """Whether something has happened since the trigger that may make the checkpoint fail."""
         self.late = False
         """Whether the coordinator has cut after the main thread knew that the checkpoint is over."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conformance.components.coordinator.ledger import ABORTING, MOST_SUBTASKS, Ledger
+from conformance.components.coordinator.ledger import MOST_SUBTASKS, Ledger
 from conformance.components.coordinator.sides import ANSWERED, INJECTED, Attempt, Checkpoint
+from conformance.components.coordinator.turns import ABORTING
 from conformance.components.coordinator.words import event, stored_reports
 from conformance.driver import DISABLED, NO_OPERANDS, Steps, always
 from conformance.models.faults import fault_step
@@ -91,7 +92,7 @@ def old_ids(ledger: Ledger) -> Sequence[tuple[int]]:
     """The newest id, again."""
     return (
         [(ledger.newest,)]
-        if ledger.newest in ledger.checkpoints and can_trigger(ledger) and not ledger.regressed
+        if ledger.newest in ledger.checkpoints and can_trigger(ledger) and not ledger.calls.with_old_id
         else DISABLED
     )
 
@@ -104,7 +105,7 @@ def trigger_again(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Ans
 def batch(ledger: Ledger) -> Sequence[tuple[()]]:
     """A batch job lets the coordinator save its state again and again, under one id."""
     last = ledger.checkpoints.get(NO_CHECKPOINT)
-    possible = not ledger.config.checkpointing and not ledger.failover and (last is None or last.is_over())
+    possible = not ledger.config.checkpointing and not ledger.failures.failover and (last is None or last.is_over())
     return NO_OPERANDS if possible else DISABLED
 
 
@@ -161,7 +162,7 @@ def complete(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Answer[t
 # ---- the main thread of the job master, and what arrives there -------------------------------------------------------
 def queued(ledger: Ledger) -> Sequence[tuple[()]]:
     """There is a turn."""
-    return NO_OPERANDS if ledger.queue else DISABLED
+    return NO_OPERANDS if ledger.turns.queue else DISABLED
 
 
 @step("job-master", LIVE, when=queued, begin=Ledger.begin_turn, learn=Ledger.end_turn, weight=120, fails=True)
@@ -311,7 +312,7 @@ def run(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> An
 
 @step("job-master", LIVE, when=reporting, begin=Ledger.begin_failure, end=Ledger.end_failure, weight=2)
 def fail_attempt(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) -> Answer[None]:
-    return port.fail_attempt(subtask, attempt, ledger.restarting[1])
+    return port.fail_attempt(subtask, attempt, ledger.failures.restarting[1])
 
 
 @step("job-master", LIVE, when=reporting, begin=Ledger.fail_attempt, weight=1)
@@ -325,7 +326,7 @@ FAILURES = (fail_attempt, fail_attempt_only)
 
 def finishing(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """The attempts that run and whose reports have all been received, if nothing waits for the main thread."""
-    if ledger.queue:
+    if ledger.turns.queue:
         return DISABLED
     return [
         (one.subtask, one.number)
@@ -341,23 +342,31 @@ def finish(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int) ->
 
 def restartable(ledger: Ledger) -> Sequence[tuple[()]]:
     """Some subtasks have failed, the main thread knows what that ends, and the job as a whole has not failed."""
-    return NO_OPERANDS if not ledger.failover and ABORTING not in ledger.queue and ledger.dead_lines() else DISABLED
+    return (
+        NO_OPERANDS
+        if not ledger.failures.failover and ABORTING not in ledger.turns.queue and ledger.dead_lines()
+        else DISABLED
+    )
 
 
 @step("job-master", LIVE, when=restartable, begin=Ledger.begin_restart, end=Ledger.restart, weight=20)
 def restart(port: CoordinatorPort, ledger: Ledger) -> Answer[None]:
-    subtasks, aborted = ledger.restarting
+    subtasks, aborted = ledger.failures.restarting
     return port.restart(subtasks, ledger.restored(), aborted)
 
 
 def all_restartable(ledger: Ledger) -> Sequence[tuple[()]]:
     """The job as a whole has failed, or some subtasks have."""
-    return NO_OPERANDS if ABORTING not in ledger.queue and (ledger.failover or ledger.dead_lines()) else DISABLED
+    return (
+        NO_OPERANDS
+        if ABORTING not in ledger.turns.queue and (ledger.failures.failover or ledger.dead_lines())
+        else DISABLED
+    )
 
 
 @step("job-master", LIVE, when=all_restartable, begin=Ledger.begin_restart_all, end=Ledger.restart, weight=8)
 def restart_all(port: CoordinatorPort, ledger: Ledger) -> Answer[None]:
-    return port.restart_all(ledger.restored(), ledger.restarting[1])
+    return port.restart_all(ledger.restored(), ledger.failures.restarting[1])
 
 
 def speculable(ledger: Ledger) -> Sequence[tuple[int]]:

@@ -49,7 +49,7 @@ def the_coordinator_is_notified_of_running_attempts_only(ledger: Ledger, seen: S
 @rule(*SETTLING, invariant="CP26", after_learning=True)
 def a_running_attempt_becomes_ready(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When the main thread has nothing to do, the coordinator knows every attempt that runs."""
-    if ledger.queue:
+    if ledger.turns.queue:
         return False
     judged = False
     for one in ledger.alive:
@@ -79,7 +79,7 @@ def a_failure_is_notified_and_resets_nothing(ledger: Ledger, seen: Seen[None, in
 def a_restart_resets_each_subtask_once(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """When failed subtasks are restarted, the coordinator is notified once of the reset of each of them, and of the
     checkpoint to which it is reset."""
-    wanted = [SubtaskReset(subtask, ledger.points[0].number) for subtask in ledger.restarting[0]]
+    wanted = [SubtaskReset(subtask, ledger.points[0].number) for subtask in ledger.failures.restarting[0]]
     told = [one for one in seen.signals if type(one) in (SubtaskReset, CoordinatorReset, SubtaskFailed, SubtaskReady)]
     if told == wanted:
         return True
@@ -141,7 +141,7 @@ def the_end_of_a_checkpoint_is_notified_once(ledger: Ledger, seen: Seen[object])
 def the_coordinator_learns_what_became_of_a_checkpoint(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """When the main thread has nothing to do, the coordinator has been notified of the end of each checkpoint that it
     was asked for, except of a completed savepoint."""
-    if ledger.queue:
+    if ledger.turns.queue:
         return False
     judged = False
     for one in ledger.checkpoints.values():
