@@ -7,6 +7,7 @@ Channels are numbered through all gates.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
 from conformance.models.lane import Lane
@@ -18,7 +19,8 @@ _RECORDS = 100
 """How many numbers each channel has for its records: channel 2 has 200, 201, 202 and so on."""
 
 
-def channels_of(gates: Sequence[int]) -> tuple[tuple[int, int], ...]:
+@cache
+def channels_of(gates: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
     """Returns each channel of these gates, of which the sizes are given: its gate, and its number there."""
     return tuple([(gate, number) for gate, size in enumerate(gates) for number in range(size)])
 

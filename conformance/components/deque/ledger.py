@@ -8,7 +8,7 @@ from conformance.driver import PortLedger, Seen
 class Ledger(PortLedger):
     """The handles of the items, head first; the first `priority` of them are priority elements."""
 
-    __slots__ = ("handles", "labels", "next_handle", "prioritized", "priority")
+    __slots__ = ("handles", "labels", "prioritized", "priority")
 
     def __init__(self) -> None:
         super().__init__()
@@ -16,9 +16,12 @@ class Ledger(PortLedger):
         self.handles: list[int] = []
         self.labels: dict[int, int] = {}
         self.priority = 0
-        self.next_handle = 0
         self.prioritized = -1
         """The item that was prioritised since the step `items` was last run, or -1."""
+
+    def next_handle(self) -> int:
+        """Returns the handle of the next item. Handles are not used again."""
+        return len(self.labels)
 
     def add(self, label: int) -> None:
         """Notes that a new item was added behind all others."""
@@ -30,9 +33,9 @@ class Ledger(PortLedger):
         self.priority += 1
 
     def _new(self, label: int) -> int:
-        self.labels[self.next_handle] = label
-        self.next_handle += 1
-        return self.next_handle - 1
+        handle = self.next_handle()
+        self.labels[handle] = label
+        return handle
 
     def prioritize(self, handle: int) -> None:
         """Notes that an item became the last priority element; one that has priority already does not move."""

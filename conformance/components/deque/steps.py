@@ -36,12 +36,12 @@ def contained(ledger: Ledger) -> Sequence[tuple[int]]:
 
 @step("producer", LIVE, when=room, end=Ledger.add, weight=12)
 def add(port: DequePort, ledger: Ledger, label: int) -> Answer[None]:
-    return port.add(Item(ledger.next_handle, label))
+    return port.add(Item(ledger.next_handle(), label))
 
 
 @step("producer", LIVE, when=room, end=Ledger.add_priority, weight=6)
 def add_priority(port: DequePort, ledger: Ledger, label: int) -> Answer[None]:
-    return port.add_priority(Item(ledger.next_handle, label))
+    return port.add_priority(Item(ledger.next_handle(), label))
 
 
 @step("checkpointing", LIVE, when=contained, end=Ledger.prioritize)

@@ -30,17 +30,19 @@ _MOST = (
     _make(), _make((1,)), _make((1, 2)), _make((2,), 3, 6), _make((2,), 1, 1), _make((1,), 8, 16),
     _make(faults=True), _make((1, 2), faults=True), _make((2,), 1, 3, faults=True),
 )  # fmt: skip
+
+
+def _port_config(config: SpillScenarioConfig) -> SpillConfig:
+    return SpillConfig(config.gates, config.segment_records, config.file_records, config.files)
+
+
 COMPONENT = Component(
     name="spill",
     port=SpillPort,
     config_type=SpillScenarioConfig,
     configs=(*_MOST * 2, _make((1, 2), files=True), _make(files=True, faults=True)),
-    port_config=lambda config: SpillConfig(
-        config.gates, config.segment_records, config.file_records, config.files
-    ),
-    make_ledger=lambda config, capabilities: Ledger(
-        config.gates, config.segment_records, config.file_records, config.can_fail(SpillPort)
-    ),
+    port_config=_port_config,
+    make_ledger=lambda config, capabilities: Ledger(_port_config(config), config.can_fail(SpillPort)),
     needs=lambda config: config.needs_for_faults(),
     steps=tuple(STEPS.all),
     properties=(*rules.RULES.all, *goals.RULES.all),

@@ -26,7 +26,7 @@ def a_snapshot_was_made_while_a_piece_was_not_committed(ledger: Ledger, seen: Se
 @goal(steps.read_snapshot)
 def a_snapshot_was_read_after_the_reader_was_closed(ledger: Ledger, seen: Seen[Piece | None, int, int]) -> bool:
     """A snapshot returned records after the reader was closed."""
-    return not ledger.reader_open and seen.value is not None
+    return not ledger.reader.is_open and seen.value is not None
 
 
 @goal(steps.read_snapshot)
@@ -50,7 +50,7 @@ def a_snapshot_was_closed_without_being_read(ledger: Ledger, seen: Seen[None, in
 @goal(steps.read)
 def a_read_crossed_from_one_file_to_the_next(ledger: Ledger, seen: Seen[Piece | None, int]) -> bool:
     """A record was read that cannot be in the first file."""
-    return ledger.at > ledger.file_records + ledger.segment_records + ledger.largest and seen.value is not None
+    return ledger.reader.at > ledger.config.file_records + ledger.most_in_segment() and seen.value is not None
 
 
 @goal(steps.finish)
@@ -68,7 +68,7 @@ def everything_was_deleted_while_a_snapshot_was_open(ledger: Ledger, seen: Seen[
 @goal(steps.force_close, steps.discard)
 def the_fetching_was_broken_off_in_the_middle(ledger: Ledger, seen: Seen[None]) -> bool:
     """Everything was deleted while a segment was open and a file was written."""
-    return ledger.phase == "fetching" and len(ledger.fetched.pieces) > ledger.segment_records
+    return ledger.phase == "fetching" and len(ledger.fetched.pieces) > ledger.config.segment_records
 
 
 @goal(steps.resources)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.driver import BROKEN, PortLedger, Seen
-from conformance.models.recovered_state import FetchedState, channels_of
-from conformance.ports import SPILL_FILE_CLOSE, SPILL_FILE_DELETE, FaultStruck, Piece, Places
+from conformance.models.recovered_state import FetchedState
+from conformance.ports import SPILL_FILE_CLOSE, SPILL_FILE_DELETE, FaultStruck, Piece, Places, SpillConfig
 
 
 class Snapshot:
@@ -29,33 +29,36 @@ class Snapshot:
         return not (self.closed or self.ended)
 
 
+class Reader:
+    """The reader, which hands the records to their channels."""
+
+    __slots__ = ("at", "is_open")
+
+    def __init__(self) -> None:
+        self.at = 0
+        """How many records it has read."""
+        self.is_open = False
+
+
 class Ledger(PortLedger):
     """Phases: *fetching* until the end of the fetching; then *fetched*, or *empty* if nothing was. *over*: everything
     was deleted by force."""
 
-    __slots__ = (
-        "at", "channels", "fetched", "file_records", "gates", "largest", "next_id", "reader_open", "segment_records",
-        "snapshots", "undeleted",
-    )  # fmt: skip
+    __slots__ = ("config", "fetched", "largest", "next_record", "reader", "snapshots", "undeleted")
 
-    def __init__(self, gates: tuple[int, ...], segment_records: int, file_records: int, can_fail: Places) -> None:
+    def __init__(self, config: SpillConfig, can_fail: Places) -> None:
         super().__init__(can_fail)
-        self.gates = gates
-        self.channels = channels_of(gates)
-        self.segment_records = segment_records
-        self.file_records = file_records
+        self.config = config
         self.restart()
 
     def restart(self) -> None:
         """Begins with a fresh store."""
         self.begin_life("fetching")
         self.fetched = FetchedState()
-        self.next_id = 0
+        self.next_record = 0
         self.largest = 0
         """How many records were appended at once at most."""
-        self.at = 0
-        """How many records the reader has read."""
-        self.reader_open = False
+        self.reader = Reader()
         self.snapshots: dict[int, Snapshot] = {}
         self.undeleted = 0
         """How many files could not be deleted."""
@@ -63,18 +66,24 @@ class Ledger(PortLedger):
     # ---- queries -----------------------------------------------------------------------------------------------------
     def is_pending(self) -> bool:
         """Returns whether a piece was read and not committed."""
-        return self.at > self.fetched.committed
+        return self.reader.at > self.fetched.committed
 
     def grants(self) -> tuple[int, int]:
         """Returns how many grants there must be at least, and may be at most."""
         holders = self.snapshots.values()
-        reader = int(self.reader_open)
+        reader = int(self.reader.is_open)
         return reader + sum(one.must_hold() for one in holders), reader + sum(one.may_hold() for one in holders)
+
+    def most_in_segment(self) -> int:
+        """Returns how many records a segment may have: it is written when it is full, after the append that filled
+        it."""
+        return self.config.segment_records + self.largest
 
     def least_files(self) -> int:
         """Returns how many files there must be before any is deleted, since each is full at some size."""
-        fullest = self.file_records + self.segment_records + self.largest
-        written = len(self.fetched.pieces) - self.segment_records - self.largest
+        segment = self.most_in_segment()
+        fullest = self.config.file_records + segment
+        written = len(self.fetched.pieces) - segment
         return max(0, -(-written // fullest))
 
     def may_keep(self, place: str) -> bool:
@@ -87,8 +96,8 @@ class Ledger(PortLedger):
         """Notes that records were appended."""
         self.largest = max(self.largest, count)
         for _ in range(count):
-            self.fetched.pieces.append(Piece(gate, channel, (self.next_id,)))
-            self.next_id += 1
+            self.fetched.pieces.append(Piece(gate, channel, (self.next_record,)))
+            self.next_record += 1
 
     def append_failed(self, seen: Seen[Any], *operands: Any) -> None:
         """Notes that nothing more can be written."""
@@ -98,7 +107,7 @@ class Ledger(PortLedger):
     def finish(self, seen: Seen[bool]) -> None:
         """Notes that everything was fetched."""
         self.phase = "fetched" if self.fetched.pieces else "empty"
-        self.reader_open = bool(self.fetched.pieces)
+        self.reader.is_open = bool(self.fetched.pieces)
 
     def discard(self) -> None:
         """Notes that the fetching has failed."""
@@ -108,7 +117,7 @@ class Ledger(PortLedger):
     def read(self, seen: Seen[Piece | None], most: int) -> None:
         """Notes what was read."""
         if seen.error is None and seen.value is not None:
-            self.at += len(seen.value.records)
+            self.reader.at += len(seen.value.records)
 
     def read_struck(self, seen: Seen[Piece | None], most: int) -> None:
         """Notes what was read although a call failed; if nothing was, the task fails."""
@@ -120,11 +129,11 @@ class Ledger(PortLedger):
 
     def commit(self) -> None:
         """Notes that the piece was handed to its channel."""
-        self.fetched.committed = self.at
+        self.fetched.committed = self.reader.at
 
     def close_reader(self) -> None:
         """Notes that the reader was closed."""
-        self.reader_open = False
+        self.reader.is_open = False
 
     def close_reader_struck(self, seen: Seen[None]) -> None:
         """Notes that the reader was closed although a call failed."""

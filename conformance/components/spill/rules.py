@@ -46,7 +46,7 @@ def _next(left: list[Piece], piece: Piece | None, most: int) -> Judgement:
 def what_was_appended_is_read_once_for_its_channel(ledger: Ledger, seen: Seen[Piece | None, int]) -> Judgement:
     """The reader returns every record that was appended, once, in this order, with the gate and the channel for which
     it was appended. Records of two channels are never in one piece."""
-    return _next(ledger.fetched.pieces[ledger.at :], seen.value, seen.operands[0])
+    return _next(ledger.fetched.pieces[ledger.reader.at :], seen.value, seen.operands[0])
 
 
 @rule(steps.read_snapshot, invariant="I-70", tickets=("FLINK-39524",))
@@ -130,12 +130,12 @@ def nothing_is_read_after_everything_was_deleted(ledger: Ledger, seen: Seen[Any,
 @rule(steps.buffered, invariant="I-72", tickets=("FLINK-40081",))
 def a_full_segment_is_written(ledger: Ledger, seen: Seen[int]) -> Judgement:
     """No more records wait in memory than a segment has when it is full, besides those that were appended at once."""
-    most = ledger.segment_records + ledger.largest
+    most = ledger.most_in_segment()
     if seen.value <= most:
         return seen.value > 0
     return Broken(
         FailureClass.LEAKED,
-        f"a segment is full with {many(ledger.segment_records, 'record')}, and must be written then",
+        f"a segment is full with {many(ledger.config.segment_records, 'record')}, and must be written then",
         f"{are(seen.value, 'record')} in memory",
     )
 
@@ -166,7 +166,7 @@ def files_are_deleted_with_the_last_grant(ledger: Ledger, seen: Looked) -> Judge
     if ledger.phase in ("fetched", BROKEN) and ledger.grants()[1]:
         return False
     if seen.value.files <= ledger.undeleted:
-        return bool(ledger.next_id)
+        return bool(ledger.next_record)
     owed = (
         f"nobody may read the files, so {many(ledger.undeleted, 'file') if ledger.undeleted else 'no file'} may be left"
     )

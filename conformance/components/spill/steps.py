@@ -11,6 +11,7 @@ from conformance.driver import BROKEN, DISABLED, NO_OPERANDS, Drain, Each, Once,
 from conformance.models.answers import whether
 from conformance.models.faults import fault_step
 from conformance.models.lifetime import fail_step, resources_step, restart_step
+from conformance.models.recovered_state import channels_of
 from conformance.models.words import many
 from conformance.ports import (
     SPILL_DIRECTORY,
@@ -42,33 +43,34 @@ step = STEPS.step
 def fetchable(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
     """Channels, and how many records of them may be fetched next."""
     room = MOST_RECORDS - len(ledger.fetched.pieces)
-    return [(gate, channel, size) for size in _SIZES if size <= room for gate, channel in ledger.channels]
+    channels = channels_of(ledger.config.gates)
+    return [(gate, channel, size) for size in _SIZES if size <= room for gate, channel in channels]
 
 
 def readable(ledger: Ledger) -> Sequence[tuple[int]]:
     """How many records may be read, if the piece before was committed."""
-    return [(size,) for size in _SIZES] if ledger.reader_open and not ledger.is_pending() else DISABLED
+    return [(size,) for size in _SIZES] if ledger.reader.is_open and not ledger.is_pending() else DISABLED
 
 
 def pending(ledger: Ledger) -> Sequence[tuple[()]]:
     """If a piece was read and not committed."""
-    return NO_OPERANDS if ledger.reader_open and ledger.is_pending() else DISABLED
+    return NO_OPERANDS if ledger.reader.is_open and ledger.is_pending() else DISABLED
 
 
 def reads(ledger: Ledger) -> Sequence[tuple[()]]:
     """If the reader was not closed, and could read on."""
-    return NO_OPERANDS if ledger.reader_open and not ledger.is_pending() else DISABLED
+    return NO_OPERANDS if ledger.reader.is_open and not ledger.is_pending() else DISABLED
 
 
 def closed(ledger: Ledger) -> Sequence[tuple[()]]:
     """If the reader was closed."""
-    return DISABLED if ledger.reader_open else NO_OPERANDS
+    return DISABLED if ledger.reader.is_open else NO_OPERANDS
 
 
 def new_snapshot(ledger: Ledger) -> Sequence[tuple[int]]:
     """The number of the next snapshot."""
     number = len(ledger.snapshots) + 1
-    return ((number,),) if ledger.reader_open and number <= MOST_SNAPSHOTS else DISABLED
+    return ((number,),) if ledger.reader.is_open and number <= MOST_SNAPSHOTS else DISABLED
 
 
 def open_snapshots(ledger: Ledger) -> Sequence[tuple[int, int]]:
@@ -85,8 +87,8 @@ def done_snapshots(ledger: Ledger) -> Sequence[tuple[int]]:
 
 def unknown(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """Channels that the task does not have: behind the last one and before the first, of a gate and of the task."""
-    last = len(ledger.gates) - 1
-    return [(last, ledger.gates[last]), (last + 1, 0), (0, -1), (-1, 0)]
+    last = len(ledger.config.gates) - 1
+    return [(last, ledger.config.gates[last]), (last + 1, 0), (0, -1), (-1, 0)]
 
 
 def snapshots(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -102,17 +104,17 @@ def unread(ledger: Ledger) -> Sequence[tuple[int]]:
 # ---- the thread that fetches -----------------------------------------------------------------------------------------
 @step("fetch", FETCHING, when=fetchable, learn=Ledger.append, struck=Ledger.append_failed, weight=50)
 def append(port: SpillPort, ledger: Ledger, gate: int, channel: int, count: int) -> Answer[None]:
-    return port.append(gate, channel, tuple(range(ledger.next_id, ledger.next_id + count)))
+    return port.append(gate, channel, tuple(range(ledger.next_record, ledger.next_record + count)))
 
 
 @step("fetch", FETCHING, when=unknown, weight=2, fails=True)
 def append_to_unknown_channel(port: SpillPort, ledger: Ledger, gate: int, channel: int) -> Answer[None]:
-    return port.append(gate, channel, (ledger.next_id,))
+    return port.append(gate, channel, (ledger.next_record,))
 
 
 @step("fetch", ("fetched", "empty"), when=always, weight=1, fails=True)
 def append_too_late(port: SpillPort, ledger: Ledger) -> Answer[None]:
-    return port.append(0, 0, (ledger.next_id,))
+    return port.append(0, 0, (ledger.next_record,))
 
 
 @step("fetch", FETCHING, when=always, learn=Ledger.finish, struck=Ledger.append_failed, weight=6,
@@ -223,11 +225,11 @@ def _finish(ledger: Ledger) -> Any:
 
 
 def _next(ledger: Ledger) -> Any:
-    if ledger.phase != "fetched" or not ledger.reader_open:
+    if ledger.phase != "fetched" or not ledger.reader.is_open:
         return None
     if ledger.is_pending():
         return commit()
-    return read(2) if ledger.fetched.pieces[ledger.at :] else None
+    return read(2) if ledger.fetched.pieces[ledger.reader.at :] else None
 
 
 def _next_of_snapshot(ledger: Ledger) -> Any:
@@ -236,7 +238,7 @@ def _next_of_snapshot(ledger: Ledger) -> Any:
 
 
 def _last(ledger: Ledger) -> Sequence[tuple[Any, ...]]:
-    return [read(1), close_reader()] if ledger.phase == "fetched" and ledger.reader_open else ()
+    return [read(1), close_reader()] if ledger.phase == "fetched" and ledger.reader.is_open else ()
 
 
 def _closing(ledger: Ledger) -> Sequence[tuple[Any, ...]]:

@@ -50,15 +50,16 @@ def a_checkpoint_was_aborted_when_its_state_was_final(ledger: Ledger, seen: Seen
 @goal(steps.advance)
 def a_barrier_timed_out_while_the_outputs_were_written(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A barrier timed out before the channel state of the outputs was final."""
-    one = ledger.checkpoints[ledger.timer]
-    return ledger.timer > 0 and StatePart.OUTPUTS in one.missing and ledger.now + seen.operands[0] >= one.due
+    timer = ledger.timer
+    one = ledger.checkpoints[timer.checkpoint]
+    return timer.checkpoint > 0 and StatePart.OUTPUTS in one.missing and timer.now + seen.operands[0] >= one.due
 
 
 @goal(steps.trigger)
 def a_barrier_left_while_an_older_one_could_time_out(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A timeoutable barrier left when the timer of an older one was running."""
     one = ledger.checkpoints[seen.operands[0]]
-    return ledger.timer > 0 and one.alignment is Alignment.TIMEOUTABLE and not one.aborted
+    return ledger.timer.checkpoint > 0 and one.alignment is Alignment.TIMEOUTABLE and not one.aborted
 
 
 @goal(steps.finish_part)

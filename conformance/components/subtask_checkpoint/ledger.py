@@ -23,26 +23,49 @@ MOST_CHECKPOINTS = 9
 """The highest checkpoint that a scenario names."""
 
 
+class Timer:
+    """The clock, and the timer that lets the newest barrier become unaligned."""
+
+    __slots__ = ("checkpoint", "now", "timeout")
+
+    def __init__(self, timeout: int) -> None:
+        self.timeout = timeout
+        self.now = 0
+        self.checkpoint = 0
+        """The checkpoint whose barrier becomes unaligned when it is due; 0: none."""
+
+
+class Found:
+    """What was found wrong in what was called."""
+
+    __slots__ = ("early", "repeated", "timed_out_early")
+
+    def __init__(self) -> None:
+        self.repeated: tuple[int, SubtaskCall] | None = None
+        """A call that was made twice for a checkpoint."""
+        self.early: tuple[int, SubtaskCall] | None = None
+        """A call that was made without the one that it needs."""
+        self.timed_out_early = 0
+        """A checkpoint whose barrier became unaligned when it must not."""
+
+
 class Ledger(PortLedger):
     """A checkpoint is pending while its inputs are started and the task has not taken its part. Its asynchronous part
     is running until it was given a turn in which it had to end."""
 
-    __slots__ = (
-        "checkpoints", "early", "hasty", "last", "left", "now", "pending", "repeated", "running", "timeout", "timer",
-        "unaligned",
-    )  # fmt: skip
+    __slots__ = ("checkpoints", "found", "last", "left", "pending", "running", "timer", "unaligned")
 
     def __init__(self, unaligned: bool, timeout: int, can_fail: Places) -> None:
         """`unaligned`: whether checkpoints may be unaligned or timeoutable."""
         super().__init__(can_fail)
         self.unaligned = unaligned
-        self.timeout = timeout
+        self.timer = Timer(timeout)
         self.restore()
 
     def restore(self) -> None:
         """Begins with a fresh port, whose clock shows 0."""
         self.begin_life("live")
-        self.now = 0
+        self.timer = Timer(self.timer.timeout)
         self.checkpoints = [Checkpoint() for _ in range(MOST_CHECKPOINTS + 1)]
         """By checkpoint, what is known of it. There is no checkpoint 0."""
         self.last = self.pending = self.left = 0
@@ -50,19 +73,13 @@ class Ledger(PortLedger):
         0: none."""
         self.running: list[int] = []
         """The checkpoints whose asynchronous part may run."""
-        self.timer = 0
-        """The checkpoint whose barrier becomes unaligned when it is due; 0: none."""
-        self.repeated: tuple[int, SubtaskCall] | None = None
-        """A call that was made twice for a checkpoint."""
-        self.early: tuple[int, SubtaskCall] | None = None
-        """A call that was made without the one that it needs."""
-        self.hasty = 0
-        """A checkpoint whose barrier became unaligned when it must not."""
+        self.found = Found()
 
     # ---- queries -----------------------------------------------------------------------------------------------------
     def timestamp(self, checkpoint: int) -> int:
         """Returns when a checkpoint was triggered. Every fourth was triggered long before the task hears of it."""
-        return max(0, self.now - 2 * self.timeout) if checkpoint % 4 == 0 else self.now
+        timer = self.timer
+        return max(0, timer.now - 2 * timer.timeout) if checkpoint % 4 == 0 else timer.now
 
     def is_cancelled(self) -> bool:
         """Returns whether the task is not running any more."""
@@ -106,8 +123,8 @@ class Ledger(PortLedger):
         self.last = checkpoint
         if one.aborted:
             return
-        one.due = self.timestamp(checkpoint) + self.timeout
-        self.timer = checkpoint if one.alignment is Alignment.TIMEOUTABLE else 0
+        one.due = self.timestamp(checkpoint) + self.timer.timeout
+        self.timer.checkpoint = checkpoint if one.alignment is Alignment.TIMEOUTABLE else 0
         one.begin()
         self.running.append(checkpoint)
 
@@ -133,7 +150,7 @@ class Ledger(PortLedger):
 
     def pass_time(self, milliseconds: int) -> None:
         """Notes that time has passed."""
-        self.now += milliseconds
+        self.timer.now += milliseconds
 
     # ---- updates: other threads --------------------------------------------------------------------------------------
     def finish(self, checkpoint: int, part: str) -> None:
@@ -170,10 +187,10 @@ class Ledger(PortLedger):
         one = self.checkpoints[checkpoint]
         told = one.told
         if call in told and call not in REPEATABLE:
-            self.repeated = self.repeated or (checkpoint, call)
+            self.found.repeated = self.found.repeated or (checkpoint, call)
         needed = NEEDS.get(call)
         if needed is not None and needed not in told:
-            self.early = self.early or (checkpoint, call)
+            self.found.early = self.found.early or (checkpoint, call)
         told.append(call)
         if call is SubtaskCall.WRITER_START:
             one.result = True
@@ -181,16 +198,16 @@ class Ledger(PortLedger):
             one.result = False
         elif call is SubtaskCall.WRITER_TAKE_RESULT:
             if not one.result:
-                self.early = self.early or (checkpoint, call)
+                self.found.early = self.found.early or (checkpoint, call)
             one.result = False
         elif call is SubtaskCall.WRITER_FINISH_OUTPUT:
             if not one.has_left():
-                self.early = self.early or (checkpoint, call)
+                self.found.early = self.found.early or (checkpoint, call)
         elif call in BARRIERS:
             if checkpoint <= self.left or SubtaskCall.OUTPUTS_CANCEL_MARKER in told:
-                self.repeated = self.repeated or (checkpoint, call)
+                self.found.repeated = self.found.repeated or (checkpoint, call)
             self.left = max(self.left, checkpoint)
         elif call is SubtaskCall.OUTPUTS_TIME_OUT:
-            if checkpoint != self.timer or self.now < one.due:
-                self.hasty = checkpoint
-            self.timer = 0
+            if checkpoint != self.timer.checkpoint or self.timer.now < one.due:
+                self.found.timed_out_early = checkpoint
+            self.timer.checkpoint = 0

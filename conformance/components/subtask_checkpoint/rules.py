@@ -232,9 +232,9 @@ def a_declined_checkpoint_is_cancelled_downstream(ledger: Ledger, seen: Seen[Non
 def barriers_leave_once_and_in_order(ledger: Ledger, seen: Acted) -> Judgement:
     """The barrier of a checkpoint leaves at most once, not after that of a newer one, and not after its own cancel
     marker; the operators take part in a checkpoint at most once."""
-    if ledger.repeated is None or ledger.repeated[1] in WRITER_CALLS:
+    if ledger.found.repeated is None or ledger.found.repeated[1] in WRITER_CALLS:
         return True
-    checkpoint, call = ledger.repeated
+    checkpoint, call = ledger.found.repeated
     owed = f"this must happen once, and in the order of the checkpoints: {happens([call], checkpoint)}"
     return Broken(FailureClass.DUPLICATED, owed, "it happened when that, or the cancel marker, was sent before")
 
@@ -243,9 +243,9 @@ def barriers_leave_once_and_in_order(ledger: Ledger, seen: Acted) -> Judgement:
 def the_operators_prepare_before_the_barrier(ledger: Ledger, seen: Acted) -> Judgement:
     """Before the barrier leaves, and before the operators take their snapshots, they have prepared: what they emit then
     belongs in front of the barrier."""
-    if ledger.early is None or ledger.early[1] in WRITER_CALLS:
+    if ledger.found.early is None or ledger.found.early[1] in WRITER_CALLS:
         return True
-    checkpoint, call = ledger.early
+    checkpoint, call = ledger.found.early
     owed = f"this must not happen before what it needs: {happens([call], checkpoint)}"
     so_far = happens(ledger.checkpoints[checkpoint].told, checkpoint)
     return Broken(FailureClass.REORDERED, owed, f"so far: {so_far}")
@@ -291,7 +291,7 @@ def the_inputs_start_with_the_writer(ledger: Ledger, seen: Seen[None, int, str])
 def the_channel_state_writer_is_called_in_order(ledger: Ledger, seen: Acted) -> Judgement:
     """The writer begins a checkpoint once. Only then it learns that the inputs and the outputs are done, each once, the
     latter once the barrier has left, and hands over the result, which it must still hold."""
-    for wrong, what in ((ledger.repeated, "it happened before"), (ledger.early, "it happened too early")):
+    for wrong, what in ((ledger.found.repeated, "it happened before"), (ledger.found.early, "it happened too early")):
         if wrong is not None and wrong[1] in WRITER_CALLS:
             owed = f"this must happen once, after what it needs: {happens([wrong[1]], wrong[0])}"
             return Broken(FailureClass.REORDERED, owed, what)
@@ -356,11 +356,10 @@ def no_result_is_left_in_the_writer(ledger: Ledger, seen: Acted) -> Judgement:
 def only_a_late_barrier_times_out(ledger: Ledger, seen: Acted) -> Judgement:
     """A barrier becomes unaligned in the outputs only if it is timeoutable and due, and no newer one has left, and it
     was not declined; and once."""
-    if not ledger.hasty:
+    early = ledger.found.timed_out_early
+    if not early:
         return True
-    owed = (
-        f"the barrier of checkpoint {ledger.hasty} is not due, or is not the newest one, or has become unaligned before"
-    )
+    owed = f"the barrier of checkpoint {early} is not due, or is not the newest one, or has become unaligned before"
     return Broken(FailureClass.PROTOCOL, owed, "it became unaligned")
 
 
@@ -368,10 +367,10 @@ def only_a_late_barrier_times_out(ledger: Ledger, seen: Acted) -> Judgement:
 def a_late_barrier_times_out(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """When time has passed and the newest barrier is timeoutable and due, it becomes unaligned in the outputs, unless
     its checkpoint was aborted."""
-    one = ledger.checkpoints[ledger.timer]
-    if not ledger.timer or one.aborted or ledger.now < one.due:
+    one = ledger.checkpoints[ledger.timer.checkpoint]
+    if not ledger.timer.checkpoint or one.aborted or ledger.timer.now < one.due:
         return bool(seen.signals)
-    owed = f"the barrier of checkpoint {ledger.timer} is due, so it must become unaligned in the outputs"
+    owed = f"the barrier of checkpoint {ledger.timer.checkpoint} is due, so it must become unaligned in the outputs"
     return Broken(FailureClass.STUCK, owed, "it did not become unaligned")
 
 
@@ -435,7 +434,7 @@ def no_timer_and_no_part_outlives_its_checkpoint(ledger: Ledger, seen: Seen[Reso
     if ledger.phase not in steps.CANCELLED:
         return False
     cancelled = ledger.is_cancelled()
-    timers, parts = int(cancelled or ledger.timer > 0), 0 if cancelled else ledger.open_parts()
+    timers, parts = int(cancelled or ledger.timer.checkpoint > 0), 0 if cancelled else ledger.open_parts()
     for what, most in (("listeners", timers), ("futures", parts)):
         held = getattr(seen.value, what)
         if held is not None and held > most:

@@ -157,7 +157,7 @@ def abort(port: SubtaskCheckpointPort, ledger: Ledger, checkpoint: int) -> Answe
 
 def passing(ledger: Ledger) -> Sequence[tuple[int]]:
     """A moment, or as long as a barrier may be queued."""
-    return ((1,), (ledger.timeout,)) if ledger.unaligned else DISABLED
+    return ((1,), (ledger.timer.timeout,)) if ledger.unaligned else DISABLED
 
 
 @step("timer", LIVE, when=passing, end=Ledger.pass_time, weight=8)
