@@ -34,7 +34,7 @@ faults.see_strikes(RULES, SubpartitionPort.can_fail, *steps.NOTIFIES, steps.poll
 def what_the_writer_did_not_take_is_no_output_state(ledger: Ledger, seen: Seen[OutputState, int]) -> Judgement:
     """If the channel state writer fails when a barrier is added, there is no output state for its checkpoint, not even
     one without a record, and after the release no channel state future is open for it."""
-    if not ledger.unwritten or seen.operands[0] not in ledger.unwritten:
+    if not ledger.checkpoints.unwritten or seen.operands[0] not in ledger.checkpoints.unwritten:
         return False
     checkpoint = seen.operands[0]
     got = seen.value.status
@@ -93,7 +93,7 @@ def the_notification_of_a_converted_barrier_failed(ledger: Ledger, seen: Seen[No
 @goal(steps.timeoutable_barrier, needs=FAULTS | TIMEOUTABLE, struck=True)
 def the_writer_did_not_take_a_future(ledger: Ledger, seen: Seen[bool, int]) -> bool:
     """The channel state writer did not take the channel state future of a barrier while an older one was open."""
-    return _NOT_TAKEN in seen.signals and ledger.open_future > 0
+    return _NOT_TAKEN in seen.signals and ledger.checkpoints.open_future > 0
 
 
 @goal(steps.unaligned_barrier, needs=FAULTS, struck=True)

@@ -25,7 +25,7 @@ def a_timeoutable_barrier_was_converted_past_an_aborted_one(ledger: Ledger, seen
     if not ledger.rises:
         return False
     older = [one.element for one in ledger.in_front(seen.operands[0]) if type(one.element) is Barrier]
-    return any(barrier.checkpoint in ledger.aborted for barrier in older)
+    return any(barrier.checkpoint in ledger.checkpoints.aborted for barrier in older)
 
 
 @goal(steps.aligned_timeout, needs=TIMEOUTABLE)
@@ -82,7 +82,7 @@ def released_with_an_unfinished_buffer(ledger: Ledger, seen: Seen[None]) -> bool
 @goal(steps.fail, needs=TIMEOUTABLE)
 def released_with_an_open_channel_state_future(ledger: Ledger, seen: Seen[None]) -> bool:
     """A release happened while a channel state future was open."""
-    return ledger.open_future > 0
+    return ledger.checkpoints.open_future > 0
 
 
 @goal(steps.fail)

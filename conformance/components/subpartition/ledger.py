@@ -70,6 +70,62 @@ class Queued:
 _NOT_TAKEN = FaultStruck(CHANNEL_STATE_WRITER, FaultKind.THROWS)
 
 
+class Checkpoints:
+    """The checkpoints of one subpartition, and the output state that it must have written for them."""
+
+    __slots__ = ("aborted", "barriers", "newest", "polled", "replaced", "states", "timeoutable", "unwritten")
+
+    def __init__(self, newest: int) -> None:
+        """`newest`: the newest checkpoint of the subpartitions before this one."""
+        self.newest = newest
+        self.barriers: list[int] = []
+        self.timeoutable: list[int] = []
+        """The checkpoints whose barrier was added, and those of them whose barrier was timeoutable."""
+        self.polled: dict[int, int] = {}
+        """By checkpoint, the value of `delivered` when its barrier was polled: the consumer's side of the cut."""
+        self.aborted: list[int] = []
+        self.replaced: list[int] = []
+        """Checkpoints whose channel state future must fail because a newer timeoutable barrier was added."""
+        self.states: dict[int, OutputState] = {}
+        """By checkpoint, the output state that must have been written by now; not in the dict if there must be none."""
+        self.unwritten: list[int] = []
+        """Checkpoints whose output state, or channel state future, the channel state writer did not take."""
+
+    @property
+    def open_future(self) -> int:
+        """The checkpoint whose channel state future is open; 0: none. At most one is open, because a newer one fails
+        it."""
+        newest = self.timeoutable[-1] if self.timeoutable else 0
+        return newest if self.states.get(newest) is PENDING else 0
+
+    def state(self, checkpoint: int) -> OutputState:
+        """Returns the output state that must have been written by now."""
+        return self.states.get(checkpoint, ABSENT)
+
+    def restorable(self) -> list[tuple[int]]:
+        """Returns the checkpoints whose barrier was polled and whose output state is complete, as operands of a
+        step."""
+        return [
+            (checkpoint,)
+            for checkpoint in self.polled
+            if checkpoint not in self.aborted and self.state(checkpoint) not in (PENDING, FAILED)
+        ]
+
+    def barrier(self, checkpoint: int) -> None:
+        """Notes that the producer has added a barrier, or tried to."""
+        self.newest = checkpoint
+        self.barriers.append(checkpoint)
+
+    def timeoutable_barrier(self, checkpoint: int) -> None:
+        """Notes that the producer has added a timeoutable barrier: its future is open, and an older one fails."""
+        self.barrier(checkpoint)
+        if older := self.open_future:
+            self.states[older] = FAILED
+            self.replaced.append(older)
+        self.timeoutable.append(checkpoint)
+        self.states[checkpoint] = PENDING
+
+
 class Ledger(PortLedger):
     """What the rules and the steps read, and how the steps change it.
 
@@ -77,9 +133,9 @@ class Ledger(PortLedger):
     `deserted`, `broken`, `failed`."""
 
     __slots__ = (
-        "aborted", "announced", "barriers", "blocked", "buffers", "consumer", "delivered", "events", "flushed",
-        "hands_out_empty", "live", "newest", "next_record", "passes_blocked", "polled", "replaced", "restored",
-        "resumed", "rises", "seq", "states", "timeoutable", "times_out", "to_recover", "unwritten", "urgent", "view",
+        "announced", "blocked", "buffers", "checkpoints", "consumer", "delivered", "events", "flushed",
+        "hands_out_empty", "live", "next_record", "passes_blocked", "restored", "resumed", "rises", "seq", "times_out",
+        "to_recover", "urgent", "view",
     )  # fmt: skip
 
     def __init__(
@@ -90,7 +146,8 @@ class Ledger(PortLedger):
         self.times_out = times_out
         self.hands_out_empty = exclusive_buffers == 0
         self.passes_blocked = passes_blocked
-        self.delivered = self.newest = self.events = 0
+        self.delivered = self.events = 0
+        self.checkpoints = Checkpoints(0)
         self.next_record = recovered or 0
         self.begin_subpartition("live" if recovered is None else "recovering")
 
@@ -119,30 +176,9 @@ class Ledger(PortLedger):
         """Whether the consumer resumed the subpartition and has neither asked nor polled since."""
         self.announced: Next = NONE
         """Whether the consumer was notified of data or of a priority event since its last poll."""
-        self.barriers: list[int] = []
-        self.timeoutable: list[int] = []
-        self.polled: dict[int, int] = {}
-        """By checkpoint, the value of `delivered` when its barrier was polled: the consumer's side of the cut."""
-        self.aborted: list[int] = []
-        self.replaced: list[int] = []
-        """Checkpoints whose channel state future must fail because a newer timeoutable barrier was added."""
-        self.states: dict[int, OutputState] = {}
-        """By checkpoint, the output state that must have been written by now; not in the dict if there must be none."""
-        self.unwritten: list[int] = []
-        """Checkpoints whose output state, or channel state future, the channel state writer did not take."""
+        self.checkpoints = Checkpoints(self.checkpoints.newest)
 
     # ---- queries -----------------------------------------------------------------------------------------------------
-    @property
-    def open_future(self) -> int:
-        """The checkpoint whose channel state future is open; 0: none. At most one is open, because a newer one fails
-        it."""
-        newest = self.timeoutable[-1] if self.timeoutable else 0
-        return newest if self.states.get(newest) is PENDING else 0
-
-    def state(self, checkpoint: int) -> OutputState:
-        """Returns the output state that must have been written by now."""
-        return self.states.get(checkpoint, ABSENT)
-
     def in_front(self, checkpoint: int) -> list[Queued]:
         """Returns the elements in front of a timeoutable barrier that is queued without priority."""
         for place, queued in enumerate(self.live):
@@ -219,20 +255,12 @@ class Ledger(PortLedger):
         """
         if self.phase == DESERTED:
             return ()
-        return ("segments", self.buffers), ("listeners", int(self.view)), ("futures", int(self.open_future > 0))
-
-    def restorable(self) -> list[tuple[int]]:
-        """Returns the checkpoints whose barrier was polled and whose output state is complete, as operands of a
-        step."""
-        return [
-            (checkpoint,)
-            for checkpoint in self.polled
-            if checkpoint not in self.aborted and self.state(checkpoint) not in (PENDING, FAILED)
-        ]
+        futures = int(self.checkpoints.open_future > 0)
+        return ("segments", self.buffers), ("listeners", int(self.view)), ("futures", futures)
 
     def read_again(self) -> list[int]:
         """Returns the checkpoints whose output state is to be read after the release as well."""
-        return self.barriers if self.can_fail else []
+        return self.checkpoints.barriers if self.can_fail else []
 
     # ---- the producer ------------------------------------------------------------------------------------------------
     def next_data(self, records: int, finished: bool = True) -> Buffer:
@@ -277,27 +305,22 @@ class Ledger(PortLedger):
 
     def add_aligned(self, checkpoint: int) -> None:
         """Notes that the producer added an aligned barrier behind everything else."""
-        self._note(checkpoint)
+        self.checkpoints.barrier(checkpoint)
         self.live.append(Queued(Barrier(checkpoint, ALIGNED)))
 
     def add_timeoutable(self, checkpoint: int) -> None:
         """Notes that the producer added a timeoutable barrier: its channel state future is open, and an older one
         fails."""
-        self._note(checkpoint)
+        self.checkpoints.timeoutable_barrier(checkpoint)
         self.live.append(Queued(Barrier(checkpoint, TIMEOUTABLE)))
-        if older := self.open_future:
-            self.states[older] = FAILED
-            self.replaced.append(older)
-        self.timeoutable.append(checkpoint)
-        self.states[checkpoint] = PENDING
 
     def begin_urgent(self, checkpoint: int) -> None:
         """Notes that an unaligned barrier is being added, or that the alignment timeout of a queued one is firing."""
-        self.rises = checkpoint > self.newest or checkpoint == self.open_future
+        self.rises = checkpoint > self.checkpoints.newest or checkpoint == self.checkpoints.open_future
 
     def add_unaligned(self, checkpoint: int) -> None:
         """Notes that the producer added an unaligned barrier, which overtook all records that were not delivered."""
-        self._note(checkpoint)
+        self.checkpoints.barrier(checkpoint)
         self.rises = False
         self.urgent.append(Barrier(checkpoint, UNALIGNED))
         if self.next_record > self.delivered:
@@ -310,7 +333,7 @@ class Ledger(PortLedger):
 
     def refuse(self, checkpoint: int, timeoutable: bool) -> None:
         """Notes that a barrier came after the end, so that it was rejected and leaves no output state."""
-        self._note(checkpoint)
+        self.checkpoints.barrier(checkpoint)
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
     def time_out(self, checkpoint: int) -> None:
@@ -326,10 +349,11 @@ class Ledger(PortLedger):
 
     def abort(self, checkpoint: int) -> None:
         """Notes that the checkpoint was aborted."""
-        if checkpoint not in self.aborted:
-            self.aborted.append(checkpoint)
-        if checkpoint == self.open_future:
-            self.states[checkpoint] = FAILED
+        checkpoints = self.checkpoints
+        if checkpoint not in checkpoints.aborted:
+            checkpoints.aborted.append(checkpoint)
+        if checkpoint == checkpoints.open_future:
+            checkpoints.states[checkpoint] = FAILED
 
     def add_aligned_untold(self, seen: Seen[bool], checkpoint: int) -> None:
         """Notes that an aligned barrier was added, and the notification of the consumer failed."""
@@ -364,17 +388,13 @@ class Ledger(PortLedger):
         """Notes it if the channel state writer did not take what a barrier hands to it."""
         if _NOT_TAKEN not in seen.signals:
             return False
-        self._note(checkpoint)
-        self.unwritten.append(checkpoint)
+        self.checkpoints.barrier(checkpoint)
+        self.checkpoints.unwritten.append(checkpoint)
         return True
-
-    def _note(self, checkpoint: int) -> None:
-        self.newest = checkpoint
-        self.barriers.append(checkpoint)
 
     def _write(self, checkpoint: int, end: int) -> None:
         """Notes that the records from `delivered` to `end` (exclusive) must be written as output state."""
-        self.states[checkpoint] = OutputState(StateStatus.WRITTEN, tuple(range(self.delivered, end)))
+        self.checkpoints.states[checkpoint] = OutputState(StateStatus.WRITTEN, tuple(range(self.delivered, end)))
 
     # ---- the consumer ------------------------------------------------------------------------------------------------
     def attach(self) -> None:
@@ -405,7 +425,7 @@ class Ledger(PortLedger):
         if taken is not None:
             self.seq += 1
             if self.urgent:
-                self.polled[self.urgent.pop(0).checkpoint] = self.delivered
+                self.checkpoints.polled[self.urgent.pop(0).checkpoint] = self.delivered
                 self.flushed = self.flushed and bool(self.urgent or self.live)
                 return
         elif self.blocked or self.urgent:
@@ -433,9 +453,10 @@ class Ledger(PortLedger):
     def _took(self, element: Element) -> None:
         self.blocked |= element.data_type.blocks_upstream
         if type(element) is Barrier:
-            if element.checkpoint == self.open_future:
-                self.states[element.checkpoint] = WRITTEN_EMPTY
-            self.polled[element.checkpoint] = self.delivered
+            checkpoints = self.checkpoints
+            if element.checkpoint == checkpoints.open_future:
+                checkpoints.states[element.checkpoint] = WRITTEN_EMPTY
+            checkpoints.polled[element.checkpoint] = self.delivered
 
     def resume(self) -> None:
         """Notes that the consumer resumed the subpartition. It will ask whether an element is available."""
@@ -471,8 +492,8 @@ class Ledger(PortLedger):
     def fail(self) -> None:
         """Notes that the subpartition was released."""
         super().fail()
-        if future := self.open_future:
-            self.states[future] = FAILED
+        if future := self.checkpoints.open_future:
+            self.checkpoints.states[future] = FAILED
         self._forget_queue()
 
     def _forget_queue(self) -> None:
@@ -484,6 +505,6 @@ class Ledger(PortLedger):
     def restore(self, checkpoint: int) -> None:
         """Begins with a fresh subpartition that recovers `checkpoint`; the consumer goes back to its side of the
         cut."""
-        self.delivered = self.polled[checkpoint]
-        self.next_record = self.delivered + len(self.state(checkpoint).ids)
+        self.delivered = self.checkpoints.polled[checkpoint]
+        self.next_record = self.delivered + len(self.checkpoints.state(checkpoint).ids)
         self.begin_subpartition("recovering")

@@ -302,11 +302,11 @@ def overtaken_data_is_written_once_and_in_order(ledger: Ledger, seen: State) -> 
     """The output state of a checkpoint contains exactly the records that its barrier overtook, each once and in
     order."""
     (checkpoint,) = seen.operands
-    owed, got = ledger.state(checkpoint), seen.value
+    owed, got = ledger.checkpoints.state(checkpoint), seen.value
     if owed is ABSENT:
         if got in (ABSENT, WRITTEN_EMPTY):
             return True
-        if checkpoint in ledger.unwritten:
+        if checkpoint in ledger.checkpoints.unwritten:
             return False
         what = f"barrier {checkpoint} overtook no data, so the output state must be empty"
         return Broken(FailureClass.DUPLICATED, what, f"the output state is {got.status} with {in_words(got.ids)}")
@@ -331,8 +331,8 @@ def a_channel_state_future_is_completed(ledger: Ledger, seen: State) -> Judgemen
     """The subpartition completes the channel state future of a timeoutable barrier when the barrier is polled or
     converted, and fails it when the checkpoint is aborted or the subpartition is released."""
     (checkpoint,) = seen.operands
-    owed, got = ledger.state(checkpoint), seen.value
-    if checkpoint not in ledger.timeoutable or checkpoint in ledger.replaced or owed.ids:
+    owed, got = ledger.checkpoints.state(checkpoint), seen.value
+    if checkpoint not in ledger.checkpoints.timeoutable or checkpoint in ledger.checkpoints.replaced or owed.ids:
         return False
     if got.status is owed.status:
         return True
@@ -351,7 +351,7 @@ def a_newer_timeoutable_barrier_fails_the_older_channel_state_future(ledger: Led
     """If a timeoutable barrier is added while the channel state future of an older one is open, the subpartition fails
     the older future."""
     (checkpoint,) = seen.operands
-    if checkpoint not in ledger.replaced:
+    if checkpoint not in ledger.checkpoints.replaced:
         return False
     if seen.value.status is StateStatus.FAILED:
         return True

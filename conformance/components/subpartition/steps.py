@@ -59,30 +59,30 @@ def unless_full(operands: Sequence[tuple[*Ops]]) -> Callable[[Ledger], Sequence[
 
 def newer(ledger: Ledger) -> Sequence[tuple[int]]:
     """The next checkpoints, unless the producer is back-pressured."""
-    if ledger.newest >= MOST_CHECKPOINTS or len(ledger.live) >= MOST_QUEUED:
+    if ledger.checkpoints.newest >= MOST_CHECKPOINTS or len(ledger.live) >= MOST_QUEUED:
         return DISABLED
-    return _LATER[ledger.newest]
+    return _LATER[ledger.checkpoints.newest]
 
 
 def too_late(ledger: Ledger) -> Sequence[tuple[int, bool]]:
     """The next checkpoint, with a timeoutable and with an unaligned barrier that must be rejected."""
-    following = ledger.newest + 1
+    following = ledger.checkpoints.newest + 1
     return ((following, True), (following, False)) if following <= MOST_CHECKPOINTS else DISABLED
 
 
 def added(ledger: Ledger) -> Sequence[tuple[int]]:
     """The last three checkpoints whose barriers were added."""
-    return [(checkpoint,) for checkpoint in ledger.barriers[-3:]]
+    return [(checkpoint,) for checkpoint in ledger.checkpoints.barriers[-3:]]
 
 
 def timeoutable(ledger: Ledger) -> Sequence[tuple[int]]:
     """The last three checkpoints whose timeoutable barriers were added, if their alignment can time out."""
-    return [(checkpoint,) for checkpoint in ledger.timeoutable[-3:]] if ledger.times_out else DISABLED
+    return [(checkpoint,) for checkpoint in ledger.checkpoints.timeoutable[-3:]] if ledger.times_out else DISABLED
 
 
 def all_added(ledger: Ledger) -> Sequence[tuple[int]]:
     """All checkpoints whose barriers were added."""
-    return [(checkpoint,) for checkpoint in ledger.barriers]
+    return [(checkpoint,) for checkpoint in ledger.checkpoints.barriers]
 
 
 def to_recover(ledger: Ledger) -> Sequence[tuple[()]]:
@@ -269,7 +269,14 @@ resources = resources_step(STEPS, ALWAYS)
 fail = fail_step(STEPS, ALWAYS)
 
 
-@step("driver", FAILED, when=Ledger.restorable, end=Ledger.restore, weight=32, fresh_port=True)
+@step(
+    "driver",
+    FAILED,
+    when=lambda ledger: ledger.checkpoints.restorable(),
+    end=Ledger.restore,
+    weight=32,
+    fresh_port=True,
+)
 def restore(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[OutputState]:
     return port.persisted(checkpoint)
 
@@ -322,7 +329,7 @@ DRAIN = Drain[Ledger](
     While((_follow,)),
     Once((flush(),), unless=_ends),
     While((_follow,)),
-    Each(lambda ledger: [persisted(checkpoint) for checkpoint in ledger.barriers]),
+    Each(lambda ledger: [persisted(checkpoint) for checkpoint in ledger.checkpoints.barriers]),
     Once((resources(), fail()), unless=_failed),
     Once((resources(),)),
     Each(lambda ledger: [persisted(checkpoint) for checkpoint in ledger.read_again()]),
