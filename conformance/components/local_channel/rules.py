@@ -70,7 +70,7 @@ def live_data_waits_behind_recovered_data(ledger: Ledger, seen: Took) -> Judgeme
 
 @rule(steps.take, invariant="I-13", tickets=("FLINK-39018", "FLINK-40521"), needs=IN_MEMORY)
 def priority_events_pass_recovered_data(ledger: Ledger, seen: Took) -> Judgement:
-    """A priority event of which the consumer was notified is handed out before recovered data."""
+    """A priority event of which the consumer was notified is delivered before recovered data."""
     return _priority_came(ledger, seen) if ledger.due.priority and ledger.lane.hidden else False
 
 
@@ -81,7 +81,7 @@ def priority_events_pass_recovered_data(ledger: Ledger, seen: Took) -> Judgement
     never=(Never(Setting(stage="in recovery"), "The property priority-events-pass-recovered-data is judged instead."),),
 )
 def priority_events_come_first(ledger: Ledger, seen: Took) -> Judgement:
-    """If a priority event can be handed out, it is handed out before every element without priority."""
+    """If a priority event can be delivered, it is delivered before every element without priority."""
     return _priority_came(ledger, seen) if ledger.due.priority and not ledger.lane.hidden else False
 
 
@@ -106,7 +106,7 @@ def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
     formerly=("a-blocked-channel-hands-out-priority-events",),
 )
 def a_blocked_channel_delivers_priority_events(ledger: Ledger, seen: Took) -> Judgement:
-    """The channel hands out a priority event even while its producer is blocked."""
+    """The channel delivers a priority event even while its producer is blocked."""
     if not ledger.due.priority or not ledger.lane.blocked or ledger.producer_has_failed():
         return False
     if seen.value is not None and seen.value.element.data_type.has_priority:
@@ -236,8 +236,8 @@ def only_priority_events_are_announced_as_such(ledger: Ledger, seen: Seen[object
     formerly=("a-failed-producer-is-not-silent",),
 )
 def the_failure_of_a_producer_fails_the_next_take(ledger: Ledger, seen: Took) -> Judgement:
-    """If the producer has failed and no recovered data is left, a take hands out what came before, or fails with the
-    error; it does not answer that there is nothing."""
+    """If the producer has failed and no recovered data is left, a take returns what came before, or fails with the
+    error; it does not return nothing."""
     if not ledger.due.error:
         return False
     if seen.value is not None:

@@ -21,7 +21,7 @@ class Connection:
         self.errors = 0
         """Number of times that its error has arrived."""
         self.error_comes = self.error_came = False
-        """Whether the arrival of an error, which the next take answers, has begun, so that what is recycled from then
+        """Whether the arrival of an error, which the next take returns, has begun, so that what is recycled from then
         on need not be announced; whether it is over."""
         self.misused = self.sends_in_recovery = False
         """Whether the producer sent an element that it must not send, which counts as its first message, too; whether
