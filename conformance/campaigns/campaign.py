@@ -16,7 +16,7 @@ from conformance.campaigns.block import BlockResult
 from conformance.campaigns.code import Code, CodeLog, code_of
 from conformance.campaigns.concluding import conclude
 from conformance.campaigns.errors import CampaignError, CampaignInterrupted, RunnerUnavailable
-from conformance.campaigns.kept import Kept
+from conformance.campaigns.kept_outcomes import Kept
 from conformance.campaigns.loading import load
 from conformance.campaigns.lock import held
 from conformance.campaigns.merge import baseline_steps, counting, merge

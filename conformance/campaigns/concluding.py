@@ -8,7 +8,7 @@ from contextlib import closing
 from msgspec.structs import replace
 
 from conformance.campaigns.block import programs_of
-from conformance.campaigns.kept import Kept
+from conformance.campaigns.kept_outcomes import Kept
 from conformance.campaigns.merge import Sum
 from conformance.campaigns.names import Names
 from conformance.campaigns.outcomes import (

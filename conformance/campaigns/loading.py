@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from conformance.campaigns.checking import check_scenario
 from conformance.campaigns.files import PLAN, RESULT, cure, read_plan, read_with_bytes
-from conformance.campaigns.kept import Kept
+from conformance.campaigns.kept_outcomes import Kept
 from conformance.campaigns.merge import Sum, counting, merge
 from conformance.campaigns.outcomes import result_of
 from conformance.campaigns.plan import Plan, check_components

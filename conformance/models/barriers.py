@@ -132,8 +132,10 @@ class Upstream:
     def leave_open(self, ended: Sequence[bool], blocked: bool = False) -> None:
         """Notes which channels have ended. `blocked`: whether nothing comes out of blocked channels either."""
         still = [number for number, over in enumerate(ended) if not over and not (blocked and self.blocked[number])]
-        self.inputs = tuple([number for number in still if number < self.first_source])
-        self.sources = tuple([number for number in still if number >= self.first_source])
+        if self.first_source < len(ended):
+            self.sources = tuple([number for number in still if number >= self.first_source])
+            still = [number for number in still if number < self.first_source]
+        self.inputs = tuple(still)
 
     def next_seq(self, channel: int) -> int:
         """Notes that a channel sends an element that has a sequence number, and returns the number."""

@@ -37,9 +37,14 @@ class Act:
     __slots__ = ("behind", "early", "misplaced", "something", "urgent")
 
     def __init__(self, lanes: Sequence[Lane]) -> None:
-        self.something = any(lane.next(hidden=False) is not None for lane in lanes)
-        self.urgent = [number for number, lane in enumerate(lanes) if lane.priority_waits()]
+        self.something = False
+        self.urgent: list[int] = []
         """What the task could take for certain: anything; the channels with priority events."""
+        for number, lane in enumerate(lanes):
+            if lane.urgent or lane.live:
+                self.something = self.something or lane.next(hidden=False) is not None
+                if lane.priority_waits():
+                    self.urgent.append(number)
         self.misplaced: tuple[int, Element] | None = None
         """An element that it took and whose turn it was not, with the channel."""
         self.behind: tuple[int, int] | None = None

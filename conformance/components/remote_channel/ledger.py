@@ -43,6 +43,7 @@ FLOWING = ("live", "starting")
 OPEN = ("new", *FLOWING)
 """Phases of a channel that is not released and has not lost its connection."""
 _PRIORITY, _DATA, _EVENT, _NONE = Next.PRIORITY, Next.DATA, Next.EVENT, Next.NONE
+_PUSHED = Recovery.PUSHED
 NOTHING = -1
 """Stands for an element that comes without a backlog."""
 
@@ -144,7 +145,7 @@ class Ledger(PortLedger):
     # ---- queries ---------------------------------------------------------------------------------------------------
     def is_pushed(self) -> bool:
         """Returns whether recovered data is pushed into the channel."""
-        return self.config.recovery is Recovery.PUSHED
+        return self.config.recovery is _PUSHED
 
     def keeps(self) -> int:
         """Returns the number of buffers that the task may hold and that stay in use after release."""
