@@ -157,6 +157,15 @@ class PortLedger:
         """Returns how many segments the task may still hold after release; 0 unless a component overrides this."""
         return 0
 
+    def holds(self) -> Sequence[tuple[str, int]]:
+        """Returns the fields of `Resources` whose values are known before the release, with these values; none unless a
+        component overrides this."""
+        return ()
+
+    def most_futures(self) -> int:
+        """Returns how many futures the port may hold before its release; 0 unless a component overrides this."""
+        return 0
+
     # ---- faults ------------------------------------------------------------------------------------------------------
     def can_be_struck(self) -> bool:
         """Returns whether faults can strike operations of the port in this scenario."""

@@ -97,20 +97,13 @@ def restart_step(steps: Steps[P, L], end: Callable[[L], None]) -> Step[L, Resour
 
 
 # ---- rules -----------------------------------------------------------------------------------------------------------
-Holding = tuple[PortLedger, Callable[[], Sequence[tuple[str, int]]]]
-"""A ledger, and what returns the fields of `Resources` whose values it knows before the release, with these values."""
-Awaiting = tuple[PortLedger, Callable[[], int]]
-"""A ledger, and what returns the number of futures that the port may hold before its release."""
-
-
 @shared("I-93", quiet=True, formerly=("while-it-lives-a-port-holds-what-it-should",))
-def no_resource_is_leaked_while_open(holding: Holding, seen: Seen[Resources]) -> Judgement:
+def no_resource_is_leaked_while_open(ledger: PortLedger, seen: Seen[Resources]) -> Judgement:
     """Before its release, the implementation holds exactly one segment for each queued buffer, one listener for each
     attached view and one future for each open channel state future."""
-    ledger, holds = holding
     if ledger.is_over() or ledger.phase == BROKEN:
         return False
-    for what, owed in holds():
+    for what, owed in ledger.holds():
         held = getattr(seen.value, what)
         if held is not None and held != owed:
             kind = FailureClass.LEAKED if held > owed else FailureClass.LOST
@@ -153,14 +146,13 @@ def a_cancellation_deletes_the_files(cancelled: bool, seen: Seen[Resources]) -> 
 
 
 @shared("I-93", quiet=True)
-def a_future_ends_with_what_it_waits_for(awaiting: Awaiting, seen: Seen[Resources]) -> Judgement:
+def a_future_ends_with_what_it_waits_for(ledger: PortLedger, seen: Seen[Resources]) -> Judgement:
     """Before its release, the implementation holds no more open futures than there are things to wait for: the end of
     recovered data, read or taken, the request of the subpartition, a channel state future."""
-    ledger, most_futures = awaiting
     held = seen.value.futures
     if ledger.is_over() or held is None:
         return False
-    if held <= (most := most_futures()):
+    if held <= (most := ledger.most_futures()):
         return True
     owed = f"{are(most, 'thing')} awaited, so the implementation may hold {counted(most, 'futures')}"
     return Broken(FailureClass.ORPHANED, owed, f"it holds {counted(held, 'futures')}")

@@ -109,7 +109,7 @@ def no_resource_of_a_chain_is_leaked_while_open(ledger: Ledger, seen: Seen[Resou
     consumed."""
     if ledger.failed or ledger.history.broke:
         return False
-    for what, (least, most) in ledger.holds().items():
+    for what, (least, most) in ledger.least_and_most().items():
         held = getattr(seen.value, what)
         if held is not None and not least <= held <= most:
             kind = FailureClass.LEAKED if held > most else FailureClass.LOST

@@ -133,7 +133,7 @@ class Ledger(PortLedger):
         there = [*list(self.history.saved)[-2:], *here[-3:]]
         return [0, *there] if not there or self.history.generation % 4 == 1 else there
 
-    def holds(self) -> dict[str, tuple[int, int]]:
+    def least_and_most(self) -> dict[str, tuple[int, int]]:
         """Returns, for each field of `Resources` that the ledger knows, the least and the most that the chain holds."""
         config, connected = self.config, self.is_connected()
         own = config.exclusive_buffers + config.floating_buffers

@@ -298,8 +298,8 @@ adopt(
     formerly=("buffers-in-use-count-every-queued-buffer",),
 )  # fmt: skip
 adopt(
-    lifetime.no_resource_is_leaked_while_open, steps.resources, of=lambda ledger: (ledger, ledger.holds),
-    needs=RESOURCES, tickets=("FLINK-40667",), formerly=_HOLDS,
+    lifetime.no_resource_is_leaked_while_open, steps.resources, needs=RESOURCES, tickets=("FLINK-40667",),
+    formerly=_HOLDS,
 )  # fmt: skip
 adopt(
     lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES, tickets=("FLINK-40667",), formerly=_HOLDS,
@@ -329,7 +329,6 @@ adopt(faults.a_refusal_is_not_a_failure, steps.request_subpartition, needs=FAULT
 adopt(
     lifetime.a_future_ends_with_what_it_waits_for,
     steps.resources,
-    of=lambda ledger: (ledger, ledger.most_futures),
     needs=RESOURCES,
 )
 adopt(lifetime.a_release_notifies_nobody, steps.release, steps.cancel)

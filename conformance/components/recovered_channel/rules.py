@@ -300,7 +300,6 @@ adopt(taking.buffers_in_use_count_what_waits, steps.in_use, of=Ledger.counted, n
 adopt(
     lifetime.no_resource_is_leaked_while_open,
     steps.resources,
-    of=lambda ledger: (ledger, ledger.holds),
     needs=RESOURCES,
     formerly=_HOLDS,
     never=(RELEASED,),
@@ -309,7 +308,6 @@ adopt(lifetime.after_release_nothing_is_held, steps.resources, steps.restore, ne
 adopt(
     lifetime.a_future_ends_with_what_it_waits_for,
     steps.resources,
-    of=lambda ledger: (ledger, ledger.most_futures),
     needs=RESOURCES,
     never=(RELEASED,),
 )

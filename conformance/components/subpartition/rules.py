@@ -364,7 +364,6 @@ _HELD = ("a-subpartition-holds-what-it-should-and-releases-all",)
 adopt(
     lifetime.no_resource_is_leaked_while_open,
     steps.resources,
-    of=lambda ledger: (ledger, ledger.holds),
     needs=RESOURCES,
     formerly=_HELD,
 )
