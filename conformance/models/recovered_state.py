@@ -82,9 +82,7 @@ class RecoveredState:
     """The recovered state of each channel of a task, the live data behind it, how much of both the task took, and what
     of it belongs to each checkpoint."""
 
-    __slots__ = (
-        "buffers", "channels", "gates", "handing_on", "lanes", "newest", "started", "state",
-    )  # fmt: skip
+    __slots__ = ("buffers", "channels", "gates", "handing_on", "lanes", "newest", "started", "state")
 
     def __init__(self, gates: tuple[int, ...], state: tuple[tuple[int, ...], ...], buffers: int) -> None:
         """`gates`: how many channels each has. `state`: the recovered records of each channel."""

@@ -31,7 +31,7 @@ def _recover(ledger: Ledger) -> Operands | None:
     if ledger.failures.failover:
         return steps.restart_all()
     for one in ledger.alive:
-        if one.doomed:
+        if one.must_fail:
             return steps.fail_attempt(one.subtask, one.number)
     if ledger.dead_lines():
         return steps.restart()

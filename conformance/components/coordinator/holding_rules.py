@@ -23,7 +23,7 @@ def _held(ledger: Ledger) -> list[tuple[Attempt, Message, Checkpoint | None]]:
     found = []
     for line in ledger.lines:
         for one in line.attempts:
-            if not one.unsent or not one.is_alive() or one.doomed:
+            if not one.unsent or not one.is_alive() or one.must_fail:
                 continue
             message = one.unsent[0]
             later = [each for each in ledger.checkpoints.values() if not each.contains(message)]
@@ -131,12 +131,12 @@ def _silent(ledger: Ledger) -> list[tuple[Attempt, str]]:
     to do, and nothing is on its way to them."""
     found = []
     for one in ledger.alive:
-        if not one.unreported or one.doomed or one.events:
+        if not one.unreported or one.must_fail or one.events:
             continue
         newer = [each for each in ledger.checkpoints.values() if one.cut < each.number]
         if all(each.is_over() for each in newer):
             aborted = [each.number for each in newer if each.state == "aborted"]
-            early = any(number in one.aware for number in aborted)
+            early = any(number in one.notified_aborts for number in aborted)
             found.append((one, EARLY if early else LATE if aborted else NEVER))
     return found
 
@@ -154,7 +154,7 @@ def an_abort_that_overtakes_the_beginning_lets_reports_go(ledger: Ledger, seen: 
     for one, cause in _silent(ledger):
         if cause == EARLY:
             return _report_go(one, "the checkpoint was aborted and the task was notified")
-    return any(one.aware for one in ledger.alive)
+    return any(one.notified_aborts for one in ledger.alive)
 
 
 @rule(*SETTLING, invariant="CP35", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)

@@ -172,7 +172,7 @@ class Ledger(PortLedger):
         runs = False
         for line in self.lines[: self.config.parallelism]:
             last = line.attempts[-1]
-            if last.state == "running" and not last.doomed:
+            if last.state == "running" and not last.must_fail:
                 runs = True
             elif last.state != "finished":
                 return False
@@ -235,7 +235,7 @@ class Ledger(PortLedger):
         for checkpoint in self.checkpoints.values():
             if checkpoint.state == "aborted":
                 checkpoint.known = True
-            checkpoint.noticed = checkpoint.done
+            checkpoint.cut_seen = checkpoint.done
 
     def _queued(self, signal: TurnQueued) -> None:
         self.turns.queue.append(self.turns.tag)
@@ -269,8 +269,8 @@ class Ledger(PortLedger):
         for checkpoint in self.checkpoints.values():
             if message in checkpoint.awaited:
                 checkpoint.awaited.remove(message)
-                checkpoint.poisoned |= (
-                    not signal.delivered and one.is_alive() and (checkpoint.noticed or not one.doomed)
+                checkpoint.cut_failed |= (
+                    not signal.delivered and one.is_alive() and (checkpoint.cut_seen or not one.must_fail)
                 )
 
     def _requested(self, signal: CheckpointRequested) -> None:
@@ -322,15 +322,15 @@ class Ledger(PortLedger):
     def _received(self, signal: ReportReceived) -> None:
         self.calls.last = signal
         one = self.attempt(signal.subtask, signal.attempt)
-        if one is not None and signal.message in one.landed:
-            one.landed.remove(signal.message)
+        if one is not None and signal.message in one.arrived:
+            one.arrived.remove(signal.message)
         if self.knows(signal.message.subtask):
             self.lines[signal.message.subtask].counted = signal.message.number + 1
 
     def _doomed(self, signal: TaskFailoverTriggered) -> None:
         one = self.attempt(signal.subtask, signal.attempt)
         if one is not None:
-            one.doomed = True
+            one.must_fail = True
 
     def _struck(self, signal: FaultStruck) -> None:
         """The coordinator threw. If it was asked or given something, the job fails, and it will not cut."""
@@ -339,7 +339,7 @@ class Ledger(PortLedger):
         self.failures.reported |= type(self.calls.last) in (CheckpointRequested, ReportReceived)
         if type(self.calls.last) is CheckpointRequested and self.calls.last.checkpoint in self.checkpoints:
             checkpoint = self.checkpoints[self.calls.last.checkpoint]
-            checkpoint.done = checkpoint.poisoned = True
+            checkpoint.done = checkpoint.cut_failed = True
         self.let_checkpoints_fail()
 
     def _failover(self, signal: GlobalFailoverTriggered) -> None:
@@ -363,7 +363,7 @@ class Ledger(PortLedger):
     def fail_cut(self, number: int) -> None:
         """Notes that the coordinator cannot do its part of a checkpoint."""
         checkpoint = self.checkpoints[number]
-        checkpoint.done = checkpoint.poisoned = checkpoint.may_fail = True
+        checkpoint.done = checkpoint.cut_failed = checkpoint.may_fail = True
 
     def cut(self, number: int) -> None:
         """Notes that the coordinator completes its part of a checkpoint."""
@@ -492,13 +492,13 @@ class Ledger(PortLedger):
         self.barrier(subtask, attempt, number)
         checkpoint = self.checkpoints.get(number)
         if checkpoint is not None and checkpoint.parts.get(subtask) is not None:
-            checkpoint.hooked.append(subtask)
+            checkpoint.reported_in_snapshot.append(subtask)
 
     def notify_aborted(self, subtask: int, attempt: int, number: int) -> None:
         """Notes that a task was notified that a checkpoint was aborted: it will ignore its barrier."""
         self.unnotified.remove((subtask, attempt, number))
         one = self.the(subtask, attempt)
-        one.aware = [*one.aware[-RECENT:], number]
+        one.notified_aborts = [*one.notified_aborts[-RECENT:], number]
         if number in one.barriers:
             one.barriers.remove(number)
         if number in one.events:
@@ -519,7 +519,7 @@ class Ledger(PortLedger):
     def lose_event(self, subtask: int, attempt: int) -> None:
         """Notes that an event is lost."""
         one = self.the(subtask, attempt)
-        one.damaged |= type(one.events.pop(0)) is Message
+        one.lost_an_event |= type(one.events.pop(0)) is Message
         one.missed = True
         self.let_checkpoints_fail()
 
@@ -528,13 +528,13 @@ class Ledger(PortLedger):
         one = self.the(subtask, attempt)
         message = one.reports.pop(0)
         if message is not None:
-            one.landed.append(message)
+            one.arrived.append(message)
 
     def lose_report(self, subtask: int, attempt: int) -> None:
         """Notes that a report is lost, which makes its task fail."""
         one = self.the(subtask, attempt)
         one.reports.pop(0)
-        one.doomed = one.missed = True
+        one.must_fail = one.missed = True
         self.let_checkpoints_fail()
 
     def repeat(self, subtask: int, attempt: int, number: int) -> None:
@@ -548,7 +548,7 @@ class Ledger(PortLedger):
         """Notes that the main thread runs the oldest turn."""
         self.turns.current = self.turns.queue.pop(0)
         if self.turns.current >= CUTS and self.turns.current - CUTS in self.checkpoints:
-            self.checkpoints[self.turns.current - CUTS].noticed = True
+            self.checkpoints[self.turns.current - CUTS].cut_seen = True
 
     def end_turn(self, seen: Seen[None]) -> None:
         """Notes that a turn is over. What it was for is known until its signals were heard."""

@@ -148,7 +148,7 @@ def a_lost_event_fails_its_task_first(ledger: Ledger, seen: Seen[object]) -> Jud
             if one is None or not one.is_alive() or message not in one.tickets:
                 continue
             judged = True
-            if not one.doomed and (one.subtask, one.number) not in doomed:
+            if not one.must_fail and (one.subtask, one.number) not in doomed:
                 owed = f"{event(message)} may be lost, so the attempt must fail"
                 return Broken(
                     FailureClass.LOST, owed, "its future has ended, and the failover of the attempt was not triggered"
@@ -272,7 +272,7 @@ def a_result_waits_for_the_events_before_the_cut(ledger: Ledger, seen: Seen[obje
                 return Broken(
                     FailureClass.PROTOCOL, owed, "the future of the event is open, and the result is a success"
                 )
-        if checkpoint.poisoned:
+        if checkpoint.cut_failed:
             owed = f"an event before the cut of checkpoint {checkpoint.number} was lost, or its coordinator failed"
             return Broken(FailureClass.LOST, owed, "the result is a success")
     return judged
@@ -300,7 +300,7 @@ def a_triggered_checkpoint_is_asked_for(ledger: Ledger, seen: Seen[object]) -> J
     """When nothing is on its way any more, the coordinator has been asked for every checkpoint that was triggered, or
     the result is a failure; and requests with an old id have failed."""
     pending = [one for one in ledger.checkpoints.values() if not one.is_over()]
-    if not (pending or ledger.calls.with_old_id) or not ledger.is_idle() or any(one.doomed for one in ledger.alive):
+    if not (pending or ledger.calls.with_old_id) or not ledger.is_idle() or any(one.must_fail for one in ledger.alive):
         return False
     for one in pending:
         if not one.requested and one.result is None:

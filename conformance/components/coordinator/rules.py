@@ -38,14 +38,14 @@ def what_a_snapshot_hook_reports_is_in_the_checkpoint(ledger: Ledger, seen: Stor
     """A report that an operator sends while it takes its snapshot is stored for replay, since the state of the operator
     says that it was sent."""
     checkpoint = ledger.checkpoints[seen.operands[0]]
-    for subtask in checkpoint.hooked:
+    for subtask in checkpoint.reported_in_snapshot:
         part = checkpoint.parts[subtask]
         assert part is not None
         last = part[1] - 1
         if last not in stored_reports(seen, subtask) and last >= checkpoint.counted[subtask]:
             owed = f"subtask {subtask} sent report {last} during its snapshot of checkpoint {checkpoint.number}"
             return Broken(FailureClass.LOST, f"{owed}, so it must be stored", "it is not stored")
-    return bool(checkpoint.hooked)
+    return bool(checkpoint.reported_in_snapshot)
 
 
 @rule(steps.complete, invariant="CP1", tickets=("FLINK-26029", "FLINK-18071"))
@@ -200,7 +200,7 @@ def an_event_sent_before_the_cut_arrives_before_the_snapshot(
         checkpoint is None
         or checkpoint.sent is None
         or checkpoint.is_over()
-        or one.damaged
+        or one.lost_an_event
         or subtask not in checkpoint.parts
     ):
         return False
@@ -223,7 +223,7 @@ def a_subtask_receives_each_event_once_and_in_order(ledger: Ledger, seen: Delive
             f"{event(seen.value)} is for that attempt alone",
             f"{attempt(*seen.operands)} received it",
         )
-    if one is None or seen.value is None or one.damaged or not ledger.config.checkpointing:
+    if one is None or seen.value is None or one.lost_an_event or not ledger.config.checkpointing:
         return False
     expected, number = ledger.lines[one.subtask].received, seen.value.number
     if number == expected:
@@ -321,7 +321,7 @@ def reports_arrive_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judg
             continue
         one = ledger.attempt(signal.subtask, signal.attempt)
         given = [each.message for each in seen.signals[:at] if type(each) is ReportReceived]
-        landed = [] if one is None else [each for each in one.landed if each not in given]
+        landed = [] if one is None else [each for each in one.arrived if each not in given]
         if not landed or signal.message != landed[0]:
             owed = (
                 f"the next report of {attempt(signal.subtask, signal.attempt)} is {report(landed[0])}" if landed else ""

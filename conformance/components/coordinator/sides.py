@@ -14,8 +14,9 @@ class Attempt:
     """One attempt, with what is under way to it and from it."""
 
     __slots__ = (
-        "aware", "barriers", "cut", "damaged", "doomed", "events", "landed", "lost", "missed", "number", "passed",
-        "ready", "replay", "replies", "reports", "state", "subtask", "tickets", "unreported", "unsent",
+        "arrived", "barriers", "cut", "events", "lost", "lost_an_event", "missed", "must_fail", "notified_aborts",
+        "number", "passed", "ready", "replay", "replies", "reports", "state", "subtask", "tickets", "unreported",
+        "unsent",
     )  # fmt: skip
 
     def __init__(self, subtask: int, number: int, replay: list[Message]) -> None:
@@ -24,9 +25,9 @@ class Attempt:
         self.state = DEPLOYED
         self.ready = False
         """Whether the coordinator was notified that it is ready, and not since that it failed."""
-        self.doomed = False
+        self.must_fail = False
         """Whether the job master must let it fail."""
-        self.damaged = False
+        self.lost_an_event = False
         """Whether an event to it was lost."""
         self.missed = False
         """Whether anything between it and the job master was lost."""
@@ -45,7 +46,7 @@ class Attempt:
         """The newest checkpoint of which it has taken its snapshot."""
         self.passed = 0
         """The newest checkpoint whose barrier it has received, whether its snapshot succeeded or not."""
-        self.aware: list[int] = []
+        self.notified_aborts: list[int] = []
         """The aborted checkpoints of which a request of its own notified its task."""
         self.replay = replay
         """The stored reports that it has not transmitted."""
@@ -53,7 +54,7 @@ class Attempt:
         """The reports of its operator that are not transmitted, in order."""
         self.reports: list[Message | None] = []
         """The reports on their way from it; None for messages of the implementation."""
-        self.landed: list[Message] = []
+        self.arrived: list[Message] = []
         """The reports that have arrived in the job master and were not given to the coordinator."""
 
     def is_alive(self) -> bool:
@@ -65,8 +66,8 @@ class Attempt:
         self.state = state
         self.replies = 0
         self.lost = [one for one in (*self.unsent, *self.events) if type(one) is Message]
-        self.events, self.reports, self.landed, self.barriers = [], [], [], []
-        self.unsent, self.unreported, self.replay, self.aware = [], [], [], []
+        self.events, self.reports, self.arrived, self.barriers = [], [], [], []
+        self.unsent, self.unreported, self.replay, self.notified_aborts = [], [], [], []
 
 
 class Line:
@@ -94,9 +95,9 @@ class Checkpoint:
     """One checkpoint, from its trigger on."""
 
     __slots__ = (
-        "awaited", "counted", "done", "has_left", "hooked", "is_savepoint", "known", "late", "may_fail", "must_tell",
-        "noticed", "number", "others_ended", "overlaps", "parts", "poisoned", "repeated", "requested", "result", "sent",
-        "state", "told",
+        "awaited", "counted", "cut_failed", "cut_seen", "done", "has_left", "is_savepoint", "known", "late", "may_fail",
+        "must_tell", "number", "others_ended", "overlaps", "parts", "repeated", "reported_in_snapshot", "requested",
+        "result", "sent", "state", "told",
     )  # fmt: skip
 
     def __init__(self, number: int, is_savepoint: bool, overlaps: bool) -> None:
@@ -117,12 +118,12 @@ class Checkpoint:
         self.result: bool | None = None
         self.awaited: list[Message] = []
         """The events with open tickets at the cut."""
-        self.poisoned = False
+        self.cut_failed = False
         """Whether the coordinator failed to cut, or one of them was lost after the main thread had seen the cut, or
         without a failure of its attempt."""
         self.parts: dict[int, tuple[int, int] | None] = {}
         """By subtask that takes part: the events received and the reports sent before its snapshot; None: not yet."""
-        self.hooked: list[int] = []
+        self.reported_in_snapshot: list[int] = []
         """The subtasks that sent reports in their snapshot hooks."""
         self.others_ended = False
         """Whether another checkpoint was aborted since the cut."""
@@ -132,7 +133,7 @@ class Checkpoint:
         """Whether something has happened since the trigger that may make the checkpoint fail."""
         self.late = False
         """Whether the coordinator has cut after the main thread knew that the checkpoint is over."""
-        self.noticed = False
+        self.cut_seen = False
         """Whether the main thread has seen the cut."""
         self.known = False
         """Whether the main thread knows that the checkpoint is over."""

@@ -186,7 +186,7 @@ def lose_reply(port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int
 
 
 def _has_event(one: Attempt) -> bool:
-    return bool(one.events) and type(one.events[0]) is not int and not one.doomed
+    return bool(one.events) and type(one.events[0]) is not int and not one.must_fail
 
 
 def deliverable(ledger: Ledger) -> Sequence[tuple[int, int]]:
@@ -208,7 +208,7 @@ def arriving(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """The attempts with a report on its way."""
     if not ledger.has_room():
         return DISABLED
-    return [(one.subtask, one.number) for one in ledger.alive if one.reports and not one.doomed]
+    return [(one.subtask, one.number) for one in ledger.alive if one.reports and not one.must_fail]
 
 
 @step("network", LIVE, when=arriving, begin=Ledger.arrive, weight=40)
@@ -257,7 +257,7 @@ def barriers(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
     return [
         (one.subtask, one.number, number)
         for one in ledger.alive
-        if not one.doomed
+        if not one.must_fail
         for number in (one.events[:1] if ledger.config.sources else one.barriers)
         if type(number) is int
     ]
@@ -301,7 +301,7 @@ def deployed(ledger: Ledger) -> Sequence[tuple[int, int]]:
     return [
         (one.subtask, one.number)
         for one in ledger.alive
-        if one.state == "deployed" and not one.doomed and ledger.has_room()
+        if one.state == "deployed" and not one.must_fail and ledger.has_room()
     ]
 
 
@@ -331,7 +331,7 @@ def finishing(ledger: Ledger) -> Sequence[tuple[int, int]]:
     return [
         (one.subtask, one.number)
         for one in ledger.alive
-        if one.ready and not (one.doomed or one.unreported or one.reports or one.landed or one.replay)
+        if one.ready and not (one.must_fail or one.unreported or one.reports or one.arrived or one.replay)
     ]
 
 

@@ -69,16 +69,8 @@ class Ledger(PortLedger):
     """The steps keep the ledger up to date; the rules, and the functions that enable steps, read it."""
 
     __slots__ = (
-        "checkpoints",
-        "config",
-        "consumer",
-        "conversion",
-        "due",
-        "late_stop",
-        "next_record",
-        "push",
-        "recovered",
-    )
+        "checkpoints", "config", "consumer", "conversion", "due", "late_stop", "next_record", "push", "recovered",
+    )  # fmt: skip
 
     def __init__(self, config: ChannelConfig, can_fail: Places) -> None:
         super().__init__(can_fail)

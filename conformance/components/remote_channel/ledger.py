@@ -51,9 +51,7 @@ NOTHING = -1
 class Ledger(PortLedger):
     """What the rules and the steps read, and how the steps change it."""
 
-    __slots__ = (
-        "arriving", "checkpoints", "config", "connection", "consumer", "credit", "due", "lane", "next_record",
-    )  # fmt: skip
+    __slots__ = ("arriving", "checkpoints", "config", "connection", "consumer", "credit", "due", "lane", "next_record")
 
     def __init__(
         self, config: ChannelConfig, can_fail: Places, without_barrier: CheckpointReason, times_out: bool

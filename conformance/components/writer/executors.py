@@ -44,8 +44,8 @@ class Executor:
     """
 
     __slots__ = (
-        "aborted", "aborted_by", "awaited", "cause", "front", "gone", "idle", "input_lines", "is_open", "leaving",
-        "ongoing", "parts", "registering", "rushing", "stopped", "task_lines", "users", "written",
+        "aborted", "aborted_by", "aborts_in_flight", "aborts_queued", "awaited", "cause", "closed", "closing", "idle",
+        "input_lines", "is_open", "ongoing", "parts", "registering", "stopped", "task_lines", "users", "written",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -55,13 +55,13 @@ class Executor:
         self.stopped = False
         self.task_lines: dict[int, list[Queued]] = {}
         self.input_lines: dict[int, list[Queued]] = {}
-        self.rushing: list[tuple[int, int]] = []
+        self.aborts_in_flight: list[tuple[int, int]] = []
         """The aborts, by subtask and checkpoint, that are in flight and were not executed yet."""
-        self.front: list[tuple[int, int]] = []
+        self.aborts_queued: list[tuple[int, int]] = []
         """Those that are queued and were not executed yet."""
-        self.leaving = -1
+        self.closing = -1
         """A subtask that is closing; -1: none is."""
-        self.gone: list[int] = []
+        self.closed: list[int] = []
         """The subtasks whose last request was executed."""
         self.idle = False
         """Whether nothing was queued since the executor had nothing to execute."""
@@ -92,12 +92,12 @@ class Executor:
         """Notes that a checkpoint is started which is newer than all others."""
         self.ongoing = checkpoint
         self.is_open, self.written = True, False
-        self.awaited = [subtask for subtask in self.task_lines if subtask not in self.gone]
+        self.awaited = [subtask for subtask in self.task_lines if subtask not in self.closed]
         self.parts = {}
 
     def leave(self, subtask: int) -> None:
         """Notes that the last request of a subtask was executed."""
-        self.gone.append(subtask)
+        self.closed.append(subtask)
         if subtask in self.awaited:
             self.awaited.remove(subtask)
 
@@ -137,7 +137,7 @@ class Executor:
             del line[: at + 1]
             return
         key = subtask, queued.checkpoint
-        for early in (self.front, self.rushing):
+        for early in (self.aborts_queued, self.aborts_in_flight):
             if key in early:
                 early.remove(key)
                 return
@@ -163,7 +163,7 @@ class Executor:
                 for queued in line:
                     if record in queued.records:
                         checkpoint = queued.checkpoint
-                        over = queued.is_late or self.is_over(checkpoint) or (subtask, checkpoint) in self.front
+                        over = queued.is_late or self.is_over(checkpoint) or (subtask, checkpoint) in self.aborts_queued
                         return not over and (checkpoint != self.ongoing or self.is_open)
         return False
 

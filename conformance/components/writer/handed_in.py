@@ -15,7 +15,7 @@ def spilled_pieces(snapshot: int, channels: str) -> tuple[tuple[int, int], ...]:
 class HandedIn:
     """Buffers, by the number of their record, or snapshots of spill files, by their number."""
 
-    __slots__ = ("early", "held", "owed", "total", "twice")
+    __slots__ = ("given_back_early", "given_back_twice", "held", "owed", "total")
 
     def __init__(self) -> None:
         self.total = 0
@@ -24,9 +24,9 @@ class HandedIn:
         """Those that were not given back."""
         self.owed: list[int] = []
         """Those of them that must be given back when no operation is in flight."""
-        self.twice = -1
+        self.given_back_twice = -1
         """One that was given back twice, or was never handed in; -1: none was."""
-        self.early = -1
+        self.given_back_early = -1
         """One that was given back before it was written; -1: none was."""
 
     def hand_in(self, count: int = 1) -> tuple[int, ...]:
@@ -47,7 +47,7 @@ class HandedIn:
     def give_back(self, one: int) -> bool:
         """Notes that the writer has given one back. Returns whether that came before it had to."""
         if one not in self.held:
-            self.twice = one
+            self.given_back_twice = one
             return False
         self.held.remove(one)
         if one in self.owed:

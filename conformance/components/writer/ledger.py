@@ -105,10 +105,10 @@ class Ledger(PortLedger):
         self._begin_ending()
         one = self.subtasks[subtask]
         executor = one.executor
-        self.results.deserted[subtask] = one.last
+        self.results.closed_after[subtask] = one.last
         if executor is not None:
             executor.registering = False
-            executor.leaving = subtask
+            executor.closing = subtask
             one.executor = None
             self.queue(executor, subtask, Queued(RequestKind.CLOSE, 0))
 
@@ -120,11 +120,11 @@ class Ledger(PortLedger):
         """Notes that a subtask has closed."""
         self.end()
         self.results.in_flight -= 1
-        executor = next((one for one in self.executors if one.leaving == subtask), None)
+        executor = next((one for one in self.executors if one.closing == subtask), None)
         if executor is None:
             return
         self.subtasks[subtask].results = []
-        executor.leaving = -1
+        executor.closing = -1
         executor.users.remove(subtask)
         if not executor.users:
             self._stop(executor)
@@ -260,16 +260,16 @@ class Ledger(PortLedger):
         queued.reason = reason
         executor = self.subtasks[subtask].its_executor()
         self.queue(executor, subtask, queued)
-        executor.rushing.append((subtask, checkpoint))
+        executor.aborts_in_flight.append((subtask, checkpoint))
         self.subtasks[subtask].aborted = checkpoint
 
     def aborted(self, subtask: int, checkpoint: int, reason: str) -> None:
         """Notes that an abort is over: its request is in front of all others, or was executed."""
         self.end()
         executor = self.subtasks[subtask].its_executor()
-        if (subtask, checkpoint) in executor.rushing:
-            executor.rushing.remove((subtask, checkpoint))
-            executor.front.append((subtask, checkpoint))
+        if (subtask, checkpoint) in executor.aborts_in_flight:
+            executor.aborts_in_flight.remove((subtask, checkpoint))
+            executor.aborts_queued.append((subtask, checkpoint))
         self.take(subtask, checkpoint)
 
     def fail(self) -> None:
@@ -279,7 +279,7 @@ class Ledger(PortLedger):
         self.results.in_flight = 0
         self.adding = None
         self.executors = []
-        self.results.deserted = [MOST_CHECKPOINTS] * len(self.subtasks)
+        self.results.closed_after = [MOST_CHECKPOINTS] * len(self.subtasks)
 
     def take(self, subtask: int, checkpoint: int) -> None:
         """Notes that the writer need not keep a result any more, if it has one."""
@@ -418,4 +418,4 @@ class Ledger(PortLedger):
         if was_due or self.results.in_flight:
             return
         if any(executor.is_queued(record) for executor in self.executors):
-            self.buffers.early = record
+            self.buffers.given_back_early = record

@@ -29,10 +29,10 @@ class Due:
 class Results:
     """The results of all subtasks."""
 
-    __slots__ = ("again", "deserted", "due", "ended", "in_flight", "settled", "stored", "told", "wrong")
+    __slots__ = ("again", "closed_after", "due", "ended", "in_flight", "settled", "stored", "told", "wrong")
 
     def __init__(self, subtasks: int) -> None:
-        self.deserted = [0] * subtasks
+        self.closed_after = [0] * subtasks
         """By subtask, the newest checkpoint that it had started when it last closed. Nobody waits for the results."""
         self.ended: dict[Key, str] = {}
         """By result that has ended: how."""
@@ -63,7 +63,7 @@ class Results:
 
     def expect(self, why: str, key: Key, *ends: str) -> None:
         """Notes that a result must end in the operation, unless nobody waits for it."""
-        if key not in self.ended and (why == AT_STOP or key[1] > self.deserted[key[0]]):
+        if key not in self.ended and (why == AT_STOP or key[1] > self.closed_after[key[0]]):
             self.due.append(Due(key, why, *ends))
 
     def settle(self) -> None:
@@ -84,7 +84,7 @@ class Results:
                 if end in due.ends:
                     self.settled.append(due.why)
                     continue
-            elif key[1] <= self.deserted[key[0]]:
+            elif key[1] <= self.closed_after[key[0]]:
                 continue
             self.wrong.append((due or Due(key, ""), end))
         self.told = []

@@ -74,11 +74,11 @@ def what_is_ready_is_executed(ledger: Ledger, seen: Seen[Request | None, int]) -
 def an_abort_is_executed_first(ledger: Ledger, seen: Seen[Request | None, int]) -> Judgement:
     """Once an abort was queued, it is executed before all other requests."""
     executor = ledger.at_work
-    if not executor.front or not ledger.alone:
+    if not executor.aborts_queued or not ledger.alone:
         return False
     if seen.value is not None and seen.value.kind is RequestKind.ABORT:
         return True
-    subtask, checkpoint = executor.front[0]
+    subtask, checkpoint = executor.aborts_queued[0]
     owed = f"subtask {subtask} has aborted checkpoint {checkpoint}, which must be executed first"
     return Broken(FailureClass.STUCK, owed, "another request was executed" if seen.value else "nothing was executed")
 
@@ -246,18 +246,18 @@ def a_result_ends_once(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Jud
 @rule(*steps.RECYCLES, invariant="I-60", tickets=("FLINK-20654",), after_learning=True, signals=(BufferRecycled,))
 def a_buffer_is_recycled_once(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
     """Each buffer that was handed in is recycled once."""
-    if ledger.buffers.twice < 0:
+    if ledger.buffers.given_back_twice < 0:
         return True
-    what = f"the buffer of record {ledger.buffers.twice} was recycled again"
+    what = f"the buffer of record {ledger.buffers.given_back_twice} was recycled again"
     return Broken(FailureClass.DUPLICATED, "each buffer must be recycled once", what)
 
 
 @rule(*steps.RECYCLES, invariant="I-60", tickets=("FLINK-40667",), after_learning=True, signals=(BufferRecycled,))
 def a_buffer_is_kept_until_it_is_written(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
     """A buffer is not recycled while its request is in the queue, unless its checkpoint is over."""
-    if ledger.buffers.early < 0:
+    if ledger.buffers.given_back_early < 0:
         return True
-    owed = f"the buffer of record {ledger.buffers.early} waits to be written"
+    owed = f"the buffer of record {ledger.buffers.given_back_early} waits to be written"
     return Broken(FailureClass.CORRUPTED, owed, "it was recycled")
 
 

@@ -20,9 +20,9 @@ rule = RULES.rule
 )  # fmt: skip
 def a_snapshot_is_closed_once(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
     """Each snapshot of spill files that was handed in is closed once."""
-    if ledger.snapshots.twice < 0:
+    if ledger.snapshots.given_back_twice < 0:
         return SnapshotClosed in map(type, seen.signals)
-    what = f"snapshot {ledger.snapshots.twice} was closed again"
+    what = f"snapshot {ledger.snapshots.given_back_twice} was closed again"
     return Broken(FailureClass.DUPLICATED, "each snapshot must be closed once", what)
 
 

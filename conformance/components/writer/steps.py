@@ -39,7 +39,7 @@ def unregistered(ledger: Ledger) -> Sequence[tuple[int]]:
     joined = ledger.joinable()
     if joined is not None and joined.is_starting():
         return DISABLED
-    closing = [executor.leaving for executor in ledger.executors]
+    closing = [executor.closing for executor in ledger.executors]
     return [(number,) for number, one in enumerate(ledger.subtasks) if one.executor is None and number not in closing]
 
 
@@ -287,7 +287,7 @@ def _queued(ledger: Ledger) -> Any:
     if ledger.phase != "live":
         return None
     for executor in ledger.executors:
-        users = [one for one in executor.users if one != executor.leaving]
+        users = [one for one in executor.users if one != executor.closing]
         if users and not executor.idle:
             return execute(users[0])
     return None
