@@ -133,13 +133,8 @@ Waiting = tuple[Consumer, int, Description]
 def the_consumer_is_notified_of_available_data(waiting: Waiting, seen: Seen[object]) -> Judgement:
     """Whenever no operation is in progress and something can be taken, the consumer has a reason to take: it was
     notified since its last take began, or an operation has returned since that something can be taken."""
-    consumer, waits, first = waiting
-    if not waits:
-        return False
-    if consumer.awake:
-        return True
-    owed = f"{first()} can be taken, so the consumer must have been notified"
-    return Broken(FailureClass.STUCK, owed, "the consumer was not notified and does not take again")
+    consumer = waiting[0]
+    return _must_know(waiting, consumer.awake, "", "the consumer was not notified and does not take again")
 
 
 @shared("I-22", quiet=True, formerly=("priority-is-told-apart-from-data",))
@@ -147,13 +142,19 @@ def the_consumer_is_notified_of_priority_events(waiting: Waiting, seen: Seen[obj
     """Whenever no operation is in progress and a priority event can be taken that came when the consumer could be
     notified of it, the consumer knows that it has priority: it was notified of a priority event since its last take
     began, or that take returned that one follows."""
-    consumer, waits, first = waiting
-    if not waits:
-        return False
-    if consumer.expects_priority:
-        return True
-    owed = f"{first()} can be taken, so the consumer must have been notified of priority"
-    return Broken(FailureClass.STUCK, owed, "it was notified of data at most, not of priority")
+    consumer = waiting[0]
+    return _must_know(
+        waiting, consumer.expects_priority, " of priority", "it was notified of data at most, not of priority"
+    )
+
+
+def _must_know(waiting: Waiting, knows: bool, of_what: str, observed: str) -> Judgement:
+    """Judges whether the consumer knows of what can be taken, if anything can."""
+    _, waits, first = waiting
+    if knows or not waits:
+        return waits > 0
+    owed = f"{first()} can be taken, so the consumer must have been notified{of_what}"
+    return Broken(FailureClass.STUCK, owed, observed)
 
 
 @shared("I-22", quiet=True, formerly=("a-consumer-that-finds-nothing-may-sleep",))
