@@ -27,7 +27,7 @@ class Attempt:
         self.state = State.DEPLOYED
         self.events: list[Downward] = []
         self.replies: list[Downward] = []
-        """What each reply on its way answers."""
+        """What each acknowledgement on its way acknowledges."""
         self.reports: list[Upward] = []
 
     def is_alive(self) -> bool:

@@ -87,7 +87,7 @@ class Coordinator(Faulty, CoordinatorPort):
         turn()
 
     def tell(self, signal: Signal) -> bool:
-        """O49 to O51. Call the coordinator. Answers whether it throws, which must not end the turn."""
+        """O49 to O51. Call the coordinator. Returns whether it throws, which must not end the turn."""
         self.emit(signal)
         try:
             self.faults.reach(OPERATOR_COORDINATOR)
@@ -97,11 +97,12 @@ class Coordinator(Faulty, CoordinatorPort):
 
     # ---- events and their tickets
     def send(self, message: Message) -> None:
-        """O2."""
+        """O2. The coordinator sends an event to an attempt; the main thread does it in a turn (Flink:
+        `SubtaskGatewayImpl.sendEvent`)."""
         self.later(self.send_now, message)
 
     def send_now(self, message: Message) -> None:
-        """O2."""
+        """O2. The event goes through the gate of its subtask, or its ticket fails if the attempt is over."""
         self.unfinished.append(message)
         if self.attempts[message.subtask, message.attempt].is_alive():
             self.down.send(message, self.transmit_event)
@@ -109,17 +110,19 @@ class Coordinator(Faulty, CoordinatorPort):
             self.end_ticket(message, False)
 
     def transmit_event(self, message: Message) -> None:
-        """O3."""
+        """O3. An event leaves for its attempt."""
         self.transmit(self.attempts[message.subtask, message.attempt], message)
 
     def transmit(self, attempt: Attempt, body: Downward) -> None:
-        """O3."""
+        """O3. An event, or a message of the engine, is on its way to an attempt (Flink:
+        `TaskExecutorOperatorEventGateway`, `Execution.sendOperatorEvent`)."""
         attempt.events.append(body)
         message = body if type(body) is Message else None
         self.emit(EventTransmitted(attempt.subtask, attempt.number, message))
 
     def deliver(self, subtask: int, attempt: int) -> Message | None:
-        """O4."""
+        """O4. The oldest message arrives at the attempt, and its acknowledgement is on its way back (Flink:
+        `StreamTask.dispatchOperatorEvent`)."""
         one = self.attempts[subtask, attempt]
         body = one.events.pop(0)
         one.replies.append(body)
@@ -129,26 +132,28 @@ class Coordinator(Faulty, CoordinatorPort):
         return None
 
     def reply(self, subtask: int, attempt: int) -> None:
-        """O5."""
+        """O5. The oldest acknowledgement arrives in the job master."""
         self.later(self.answered, self.attempts[subtask, attempt].replies.pop(0))
 
     def answered(self, body: Downward) -> None:
-        """O5."""
+        """O5. An acknowledgement has come: the ticket of its event ends with success, or the gate of the subtask is
+        closed."""
         if type(body) is Message:
             self.end_ticket(body, True)
 
     def lose_event(self, subtask: int, attempt: int) -> None:
-        """O6, O31."""
+        """O6, O31. The request of the oldest message to the attempt fails."""
         one = self.attempts[subtask, attempt]
         self.later(self.unanswered, one, one.events.pop(0))
 
     def lose_reply(self, subtask: int, attempt: int) -> None:
-        """O6, O31."""
+        """O6, O31. The acknowledgement of the oldest message that was delivered is lost."""
         one = self.attempts[subtask, attempt]
         self.later(self.unanswered, one, one.replies.pop(0))
 
     def unanswered(self, attempt: Attempt, body: Downward) -> None:
-        """O6, O31."""
+        """O6, O31. A request has failed: the attempt is asked to fail, and the ticket ends with a failure (Flink:
+        `SubtaskAccess.triggerTaskFailover`)."""
         if attempt.is_alive():
             self.emit(TaskFailoverTriggered(attempt.subtask, attempt.number))
         if type(body) is Message:
@@ -157,7 +162,8 @@ class Coordinator(Faulty, CoordinatorPort):
             self.up.lost(attempt, body.checkpoint)
 
     def end_ticket(self, message: Message, delivered: bool) -> None:
-        """O7."""
+        """O7. The ticket of an event ends; results that waited for it alone are known (Flink:
+        `IncompleteFuturesTracker`)."""
         if message not in self.unfinished:
             return
         self.unfinished.remove(message)
@@ -172,26 +178,27 @@ class Coordinator(Faulty, CoordinatorPort):
 
     # ---- reports
     def report(self, message: Message) -> None:
-        """O33."""
+        """O33. A subtask reports to the coordinator (Flink: `OperatorEventGateway.sendEventToCoordinator`)."""
         self.up.report(self.attempts[message.subtask, message.attempt], message)
 
     def transmit_up(self, attempt: Attempt, body: Upward) -> None:
-        """O15."""
+        """O15. A report is on its way to the job master (Flink: `JobMasterOperatorEventGateway`)."""
         attempt.reports.append(body)
         message = body if type(body) is Message else None
         self.emit(ReportTransmitted(attempt.subtask, attempt.number, message))
 
     def arrive(self, subtask: int, attempt: int) -> None:
-        """O16."""
+        """O16. The oldest report of an attempt arrives; a turn hands it to the coordinator."""
         one = self.attempts[subtask, attempt]
         self.later(self.arrived, one, one.reports.pop(0))
 
     def acknowledge_again(self, subtask: int, attempt: int, checkpoint: int) -> None:
-        """O16."""
+        """O16. An acknowledgement of a checkpoint arrives that is older than the newest."""
         self.later(self.arrived, self.attempts[subtask, attempt], Acknowledged(checkpoint))
 
     def arrived(self, attempt: Attempt, body: Upward) -> None:
-        """O16, O17, O50."""
+        """O16, O17, O50. A report goes to the coordinator, and an acknowledgement to the gate of the subtask (Flink:
+        `OperatorCoordinatorHolder.handleEventFromOperator`)."""
         if not attempt.is_alive():
             return
         if type(body) is Message:
@@ -203,17 +210,18 @@ class Coordinator(Faulty, CoordinatorPort):
             self.up.closed(attempt, body.checkpoint)
 
     def lose_report(self, subtask: int, attempt: int) -> None:
-        """O18."""
+        """O18. The request of the oldest report fails, so the attempt is asked to fail."""
         self.attempts[subtask, attempt].reports.pop(0)
         self.emit(TaskFailoverTriggered(subtask, attempt))
 
     # ---- checkpoints
     def trigger(self, checkpoint: int) -> None:
-        """O19."""
+        """O19. The checkpoint coordinator asks for the coordinator's part of a checkpoint (Flink:
+        `OperatorCoordinatorHolder.checkpointCoordinator`)."""
         self.later(self.trigger_now, checkpoint)
 
     def trigger_now(self, checkpoint: int) -> None:
-        """O19, O20."""
+        """O19, O20. An old checkpoint is refused; otherwise reports are closed off, and the coordinator is asked."""
         if checkpoint <= self.latest and checkpoint != NO_CHECKPOINT:
             self.emit(CoordinatorCheckpointed(checkpoint, False))
             return
@@ -223,18 +231,21 @@ class Coordinator(Faulty, CoordinatorPort):
         self.up.begin(checkpoint, [one for one in self.attempts.values() if one.state is State.RUNNING])
 
     def request(self, checkpoint: int) -> None:
-        """O21, O49."""
+        """O21, O49. The gates are marked, and the coordinator is asked for its state (Flink:
+        `checkpointCoordinatorInternal`)."""
         self.down.mark(checkpoint)
         if self.tell(CheckpointRequested(checkpoint)):
             self.settle(checkpoint, False)
             self.fail_job()
 
     def cut(self, checkpoint: int, succeeds: bool) -> None:
-        """O22."""
+        """O22. The coordinator completes the future of its state; the main thread acts on it in a turn (Flink:
+        `OperatorCoordinator.checkpointCoordinator`)."""
         self.later(self.cut_now, checkpoint, succeeds)
 
     def cut_now(self, checkpoint: int, succeeds: bool) -> None:
-        """O22 to O24."""
+        """O22 to O24. The gates close, and the result waits for the events before (Flink: `closeGateways`,
+        `completeCheckpointOnceEventsAreDone`)."""
         if checkpoint not in self.results:
             return
         if not succeeds or not self.down.close(checkpoint):
@@ -251,32 +262,32 @@ class Coordinator(Faulty, CoordinatorPort):
             self.emit(CoordinatorCheckpointed(checkpoint, succeeds))
 
     def inject(self, checkpoint: int) -> None:
-        """O25."""
+        """O25. The barriers leave for the sources (Flink 1.11 to 1.15: `afterSourceBarrierInjection`)."""
         self.later(self.injected, checkpoint)
 
     def injected(self, checkpoint: int) -> None:
-        """O25."""
+        """O25. The checkpoint is triggered; a valve opens."""
         if self.triggering == checkpoint:
             self.triggering = None
         self.down.inject(checkpoint, self.transmit_event)
 
     def abort_triggering(self) -> None:
-        """O26."""
+        """O26. The checkpoint that is being triggered failed (Flink: `abortCurrentTriggering`)."""
         self.later(self.triggering_aborted)
 
     def triggering_aborted(self) -> None:
-        """O26."""
+        """O26. Undo the checkpoint that is being triggered."""
         if self.triggering is not None:
             self.undo(self.triggering)
 
     def abort(self, checkpoint: int, triggering: bool) -> None:
-        """O26, O27."""
+        """O26, O27. A checkpoint is aborted (Flink: `notifyCheckpointAborted`)."""
         if triggering:
             self.abort_triggering()
         self.later(self.aborted, checkpoint)
 
     def aborted(self, checkpoint: int) -> None:
-        """O27, O51."""
+        """O27, O51. Undo the checkpoint, and notify the coordinator."""
         self.undo(checkpoint)
         self.tell(CheckpointAbortNotified(checkpoint))
 
@@ -289,7 +300,8 @@ class Coordinator(Faulty, CoordinatorPort):
         self.up.abort(checkpoint, [one for one in self.attempts.values() if one.is_alive()])
 
     def complete(self, checkpoint: int, subsumed: tuple[int, ...], notify: bool) -> tuple[tuple[Message, ...], ...]:
-        """O28."""
+        """O28. A checkpoint is complete: older ones that it subsumes are aborted (Flink:
+        `notifyCheckpointComplete`)."""
         for older in subsumed:
             self.later(self.aborted, older)
         if notify:
@@ -297,22 +309,22 @@ class Coordinator(Faulty, CoordinatorPort):
         return self.up.stored(checkpoint, self.parallelism)
 
     def completed(self, checkpoint: int) -> None:
-        """O28, O51."""
+        """O28, O51. All gates open for the checkpoint, and the coordinator is notified."""
         self.down.open(checkpoint, self.transmit_event)
         self.tell(CheckpointCompleteNotified(checkpoint))
 
     # ---- subtasks
     def barrier(self, subtask: int, attempt: int, checkpoint: int, succeeds: bool, hook: tuple[Message, ...]) -> None:
-        """O34."""
+        """O34. The barrier reaches a subtask, which takes its snapshot (Flink: `AcknowledgeCheckpointEvent`)."""
         self.up.barrier(self.attempts[subtask, attempt], checkpoint, succeeds, hook)
 
     def notify_aborted(self, subtask: int, attempt: int, checkpoint: int) -> None:
-        """O36."""
+        """O36. The task of a subtask is notified that a checkpoint was aborted."""
         self.up.abort_at(self.attempts[subtask, attempt], checkpoint)
 
     # ---- attempts
     def deploy(self, subtask: int, restored: RestoredEvents | None) -> None:
-        """O37, O38."""
+        """O37, O38. The next attempt of a subtask is deployed, with its stored reports."""
         self.newest[subtask] += 1
         attempt = Attempt(subtask, self.newest[subtask])
         self.attempts[subtask, attempt.number] = attempt
@@ -322,12 +334,12 @@ class Coordinator(Faulty, CoordinatorPort):
         self.up.deploy(attempt, owned)
 
     def run(self, subtask: int, attempt: int) -> None:
-        """O39."""
+        """O39. An attempt switches to running."""
         self.attempts[subtask, attempt].state = State.RUNNING
         self.later(self.ready, subtask, attempt)
 
     def ready(self, subtask: int, attempt: int) -> None:
-        """O39."""
+        """O39. If it still runs, the coordinator is notified that it is ready (Flink: `executionAttemptReady`)."""
         if self.attempts[subtask, attempt].state is State.RUNNING:
             self.emit(SubtaskReady(subtask, attempt))
 
@@ -342,18 +354,18 @@ class Coordinator(Faulty, CoordinatorPort):
         attempt.replies, attempt.events, attempt.reports = [], [], []
 
     def fail_attempt(self, subtask: int, attempt: int, aborted: tuple[int, ...]) -> None:
-        """O40."""
+        """O40. An attempt fails, and the coordinator is notified (Flink: `executionAttemptFailed`)."""
         self.end(self.attempts[subtask, attempt], State.FAILED)
         self.emit(SubtaskFailed(subtask, attempt))
         for checkpoint in aborted:
             self.later(self.aborted, checkpoint)
 
     def finish(self, subtask: int, attempt: int) -> None:
-        """O41."""
+        """O41. An attempt finishes."""
         self.end(self.attempts[subtask, attempt], State.FINISHED)
 
     def restart(self, subtasks: tuple[int, ...], restored: RestoredEvents, aborted: tuple[int, ...]) -> None:
-        """O42."""
+        """O42. Failed subtasks are restarted: the coordinator is notified of each reset (Flink: `subtaskReset`)."""
         for checkpoint in aborted:
             self.later(self.aborted, checkpoint)
         for subtask in subtasks:
@@ -361,7 +373,7 @@ class Coordinator(Faulty, CoordinatorPort):
             self.deploy(subtask, restored)
 
     def restart_all(self, restored: RestoredEvents, aborted: tuple[int, ...]) -> None:
-        """O43."""
+        """O43. The job is restarted: the coordinator is reset (Flink: `resetToCheckpoint`)."""
         for (subtask, number), attempt in self.attempts.items():
             if attempt.is_alive():
                 self.fail_attempt(subtask, number, ())
@@ -373,22 +385,22 @@ class Coordinator(Faulty, CoordinatorPort):
             self.deploy(subtask, restored)
 
     def speculate(self, subtask: int) -> None:
-        """O44."""
+        """O44. A further attempt of a subtask is deployed."""
         self.deploy(subtask, None)
 
     def fail_job(self) -> None:
-        """O45."""
+        """O45. The job must be restarted; asked for once (Flink: `OperatorCoordinator.Context.failJob`)."""
         if not self.failing:
             self.failing = True
             self.emit(GlobalFailoverTriggered())
 
     # ---- life
     def resources(self) -> Resources:
-        """O47."""
+        """O47. A future for each ticket and for each result that is not known."""
         return Resources(0, 0, 0, 0, len(self.unfinished) + len(self.results))
 
     def release(self) -> None:
-        """O48."""
+        """O48. The job is over: tickets, results and turns of this coordinator are dropped."""
         self.unfinished.clear()
         self.results.clear()
         self.queue[:] = [turn for turn in self.queue if turn[0] is not self]

@@ -58,41 +58,41 @@ class Valve(DownGate):
         self.held: list[Message] = []
 
     def deploy(self, attempt: Attempt) -> None:
-        """O46."""
+        """O46. A valve does not know attempts."""
 
     def end(self, attempt: Attempt) -> list[Message]:
-        """O46."""
+        """O46. Drop the events that it holds back for this attempt, and return them."""
         dropped = [one for one in self.held if (one.subtask, one.attempt) == (attempt.subtask, attempt.number)]
         self.held = [one for one in self.held if one not in dropped]
         return dropped
 
     def mark(self, checkpoint: int) -> None:
-        """O46."""
+        """O46. Remember the checkpoint for which it will close (Flink: `OperatorEventValve.markForCheckpoint`)."""
         self.marked = checkpoint
 
     def close(self, checkpoint: int) -> bool:
-        """O46."""
+        """O46. Close, if it was marked for this checkpoint (Flink: `tryShutValve`)."""
         if self.marked != checkpoint:
             return False
         self.is_shut = True
         return True
 
     def send(self, message: Message, transmit: Transmit) -> None:
-        """O46."""
+        """O46. Send an event on, or hold it back (Flink: `sendEvent`)."""
         if self.is_shut:
             self.held.append(message)
         else:
             transmit(message)
 
     def acknowledge(self, attempt: Attempt, checkpoint: int, transmit: Transmit) -> None:
-        """O46."""
+        """O46. A valve does not wait for acknowledgements."""
 
     def inject(self, checkpoint: int, transmit: Transmit) -> None:
-        """O46."""
+        """O46. The barriers have left, so it opens."""
         self.open(checkpoint, transmit)
 
     def open(self, checkpoint: int, transmit: Transmit) -> None:
-        """O46."""
+        """O46. Open for this checkpoint, and send what was held back (Flink: `openValveAndUnmarkCheckpoint`)."""
         if self.marked != checkpoint:
             return
         self.marked = NO_CHECKPOINT
@@ -115,25 +115,27 @@ class Gate:
         """For each checkpoint that holds the gate, in order, the events sent while it was the newest of them."""
 
     def mark(self, checkpoint: int) -> None:
-        """O8."""
+        """O8. Remember a checkpoint for which the gate will close (Flink: `markForCheckpoint`)."""
         self.marked.append(checkpoint)
 
     def close(self, checkpoint: int) -> bool:
-        """O9."""
+        """O9. Close for a checkpoint, if it was marked (Flink: `tryCloseGateway`)."""
         if checkpoint not in self.marked:
             return False
         self.segments[checkpoint] = []
         return True
 
     def send(self, message: Message, transmit: Transmit) -> None:
-        """O10."""
+        """O10. Send an event on, or hold it back behind the newest cut (Flink: `SubtaskGatewayImpl.sendEvent`,
+        `callSendAction`)."""
         if self.segments:
             self.segments[max(self.segments)].append(message)
         else:
             transmit(message)
 
     def open(self, checkpoint: int, transmit: Transmit) -> None:
-        """O12."""
+        """O12. Open for a checkpoint, and send what only that checkpoint held back (Flink:
+        `openGatewayAndUnmarkCheckpoint`)."""
         if checkpoint in self.marked:
             self.marked.remove(checkpoint)
         held = self.segments.pop(checkpoint, [])
@@ -153,11 +155,11 @@ class Gates(DownGate):
         """By subtask, the gate of its newest attempt."""
 
     def deploy(self, attempt: Attempt) -> None:
-        """O13."""
+        """O13. An attempt gets a gate of its own."""
         self.gates[attempt.subtask] = Gate(attempt)
 
     def end(self, attempt: Attempt) -> list[Message]:
-        """O14."""
+        """O14. The gate of an attempt goes; what it holds back is returned."""
         gate = self.gates.get(attempt.subtask)
         if gate is None or gate.attempt is not attempt:
             return []
@@ -165,16 +167,16 @@ class Gates(DownGate):
         return [message for segment in gate.segments.values() for message in segment]
 
     def mark(self, checkpoint: int) -> None:
-        """O8."""
+        """O8. All gates are marked (Flink: `markForCheckpoint`)."""
         for gate in self.gates.values():
             gate.mark(checkpoint)
 
     def close(self, checkpoint: int) -> bool:
-        """O9."""
+        """O9. All gates close; false if one was not marked (Flink: `closeGateways`)."""
         return all(gate.close(checkpoint) for gate in self.gates.values())
 
     def send(self, message: Message, transmit: Transmit) -> None:
-        """O10."""
+        """O10. Through the gate of the attempt; without a gate, the event leaves."""
         gate = self.gates.get(message.subtask)
         if gate is None or gate.attempt.number != message.attempt:
             transmit(message)
@@ -182,16 +184,16 @@ class Gates(DownGate):
             gate.send(message, transmit)
 
     def acknowledge(self, attempt: Attempt, checkpoint: int, transmit: Transmit) -> None:
-        """O11."""
+        """O11. The subtask has taken its snapshot, so its gate opens (Flink: `AcknowledgeCheckpointEvent`)."""
         gate = self.gates.get(attempt.subtask)
         if gate is not None and gate.attempt is attempt:
             gate.open(checkpoint, transmit)
 
     def inject(self, checkpoint: int, transmit: Transmit) -> None:
-        """O25."""
+        """O25. These gates open by acknowledgements, not when barriers leave."""
 
     def open(self, checkpoint: int, transmit: Transmit) -> None:
-        """O12."""
+        """O12. All gates open for a checkpoint."""
         for gate in self.gates.values():
             gate.open(checkpoint, transmit)
 
@@ -200,28 +202,28 @@ class NoGates(DownGate):
     """Without checkpointing nothing is ever held back."""
 
     def deploy(self, attempt: Attempt) -> None:
-        """O44."""
+        """O44. Nothing is held back for any attempt."""
 
     def end(self, attempt: Attempt) -> list[Message]:
-        """O44."""
+        """O44. Nothing was held back."""
         return []
 
     def mark(self, checkpoint: int) -> None:
-        """O44."""
+        """O44. There is no gate to mark."""
 
     def close(self, checkpoint: int) -> bool:
-        """O44."""
+        """O44. There is no gate to close."""
         return True
 
     def send(self, message: Message, transmit: Transmit) -> None:
-        """O44."""
+        """O44. Every event leaves at once."""
         transmit(message)
 
     def acknowledge(self, attempt: Attempt, checkpoint: int, transmit: Transmit) -> None:
-        """O44."""
+        """O44. There is no gate to open."""
 
     def inject(self, checkpoint: int, transmit: Transmit) -> None:
-        """O44."""
+        """O44. There is no gate to open."""
 
     def open(self, checkpoint: int, transmit: Transmit) -> None:
-        """O44."""
+        """O44. There is no gate to open."""

@@ -77,51 +77,51 @@ class UpGate(ABC):
 
     @abstractmethod
     def abort_at(self, attempt: Attempt, checkpoint: int) -> None:
-        """The task of an attempt is told that a checkpoint was aborted."""
+        """The task of an attempt is notified that a checkpoint was aborted."""
 
 
 class Unblocked(UpGate):
     """V0, V1: reports are never held back, and none is stored."""
 
     def begin(self, checkpoint: int, attempts: list[Attempt]) -> None:
-        """O19."""
+        """O19. The coordinator is asked at once."""
         self.around.request(checkpoint)
 
     def closed(self, attempt: Attempt, checkpoint: int) -> None:
-        """O30."""
+        """O30. No gate closes here."""
 
     def lost(self, attempt: Attempt, checkpoint: int) -> None:
-        """O31."""
+        """O31. No request to close a gate is lost here."""
 
     def end(self, attempt: Attempt) -> None:
-        """O30, O31."""
+        """O30, O31. No checkpoint waits for an attempt."""
 
     def abort(self, checkpoint: int, attempts: list[Attempt]) -> None:
-        """O36."""
+        """O36. There is no gate to open."""
 
     def stored(self, checkpoint: int, parallelism: int) -> tuple[tuple[Message, ...], ...]:
-        """O35."""
+        """O35. Nothing is stored for replay."""
         return ((),) * parallelism
 
     def deploy(self, attempt: Attempt, stored: list[Message]) -> None:
-        """O37."""
+        """O37. Nothing is replayed."""
 
     def report(self, attempt: Attempt, message: Message) -> None:
-        """O33."""
+        """O33. Every report leaves at once."""
         self.around.transmit_up(attempt, message)
 
     def barrier(self, attempt: Attempt, checkpoint: int, succeeds: bool, hook: tuple[Message, ...]) -> None:
-        """O34."""
+        """O34. What the hooks of the snapshot report leaves, and then the acknowledgement."""
         for message in hook:
             self.report(attempt, message)
         if succeeds:
             self.around.transmit_up(attempt, Acknowledged(checkpoint))
 
     def receive(self, attempt: Attempt, body: CloseGate | OpenGate) -> None:
-        """O32, O36."""
+        """O32, O36. No message of the engine comes here."""
 
     def abort_at(self, attempt: Attempt, checkpoint: int) -> None:
-        """O36."""
+        """O36. There is no gate to open."""
 
 
 class SubtaskGate:
@@ -154,7 +154,7 @@ class Closing(UpGate):
 
     # ---- in the job master
     def begin(self, checkpoint: int, attempts: list[Attempt]) -> None:
-        """O29, O30."""
+        """O29, O30. The gates of all subtasks are asked to close; then the coordinator is asked (FLINK-28639)."""
         self.saved[checkpoint] = {}
         self.waits[checkpoint] = attempts
         for attempt in list(attempts):
@@ -162,25 +162,26 @@ class Closing(UpGate):
         self.ask_when_closed(checkpoint)
 
     def ask_when_closed(self, checkpoint: int) -> None:
-        """O30."""
+        """O30. When all gates have acknowledged, the coordinator is asked."""
         if self.waits.get(checkpoint) == []:
             del self.waits[checkpoint]
             self.around.request(checkpoint)
 
     def closed(self, attempt: Attempt, checkpoint: int) -> None:
-        """O30."""
+        """O30. The gate of an attempt has acknowledged."""
         waiting = self.waits.get(checkpoint, [])
         if attempt in waiting:
             waiting.remove(attempt)
             self.ask_when_closed(checkpoint)
 
     def lost(self, attempt: Attempt, checkpoint: int) -> None:
-        """O31."""
+        """O31. A request to close has failed, so the checkpoint fails."""
         if self.waits.pop(checkpoint, None) is not None:
             self.around.settle(checkpoint, False)
 
     def end(self, attempt: Attempt) -> None:
-        """O30, O31."""
+        """O30, O31. An attempt is over: one that has finished needs no gate, one that has failed lets its checkpoint
+        fail."""
         del self.gates[attempt.subtask, attempt.number]
         for checkpoint in list(self.waits):
             if attempt.state is State.FINISHED:
@@ -189,26 +190,26 @@ class Closing(UpGate):
                 self.lost(attempt, checkpoint)
 
     def abort(self, checkpoint: int, attempts: list[Attempt]) -> None:
-        """O36."""
+        """O36. The gates are asked to open, and nothing is stored."""
         self.waits.pop(checkpoint, None)
         self.saved.pop(checkpoint, None)
         for attempt in attempts:
             self.around.transmit(attempt, OpenGate(checkpoint))
 
     def stored(self, checkpoint: int, parallelism: int) -> tuple[tuple[Message, ...], ...]:
-        """O35."""
+        """O35. By subtask, the reports that were held back, which the checkpoint stores."""
         saved = self.saved.pop(checkpoint, {})
         return tuple([saved.get(subtask, ()) for subtask in range(parallelism)])
 
     # ---- in the subtasks
     def deploy(self, attempt: Attempt, stored: list[Message]) -> None:
-        """O37."""
+        """O37. An attempt begins with an open gate, and its stored reports are replayed."""
         self.gates[attempt.subtask, attempt.number] = SubtaskGate()
         for message in stored:
             self.around.transmit_up(attempt, message)
 
     def report(self, attempt: Attempt, message: Message) -> None:
-        """O33."""
+        """O33. A report leaves, or is queued while the gate is held."""
         gate = self.gates[attempt.subtask, attempt.number]
         if gate.held:
             gate.queue.append(message)
@@ -216,14 +217,15 @@ class Closing(UpGate):
             self.around.transmit_up(attempt, message)
 
     def flush(self, attempt: Attempt, gate: SubtaskGate) -> None:
-        """O33."""
+        """O33. The gate is not held any more, so the queue leaves."""
         if not gate.held:
             queue, gate.queue = gate.queue, []
             for message in queue:
                 self.around.transmit_up(attempt, message)
 
     def barrier(self, attempt: Attempt, checkpoint: int, succeeds: bool, hook: tuple[Message, ...]) -> None:
-        """O34."""
+        """O34. The subtask takes its snapshot: its queue is stored with it, the gate opens, and the acknowledgement
+        leaves."""
         gate = self.gates[attempt.subtask, attempt.number]
         for message in hook:
             self.report(attempt, message)
@@ -237,7 +239,7 @@ class Closing(UpGate):
             self.flush(attempt, gate)
 
     def receive(self, attempt: Attempt, body: CloseGate | OpenGate) -> None:
-        """O32, O36."""
+        """O32, O36. A request to close or to open the gate has arrived at the subtask."""
         if type(body) is OpenGate:
             self.abort_at(attempt, body.checkpoint)
             return
@@ -247,7 +249,7 @@ class Closing(UpGate):
         self.around.transmit_up(attempt, GateClosed(body.checkpoint))
 
     def abort_at(self, attempt: Attempt, checkpoint: int) -> None:
-        """O36."""
+        """O36. The checkpoint holds the gate no longer, and cannot hold it later."""
         gate = self.gates[attempt.subtask, attempt.number]
         if checkpoint > gate.last and checkpoint not in gate.aborted:
             gate.aborted.append(checkpoint)

@@ -23,7 +23,8 @@ class FloatingPool:
         """The line: the buffer managers that wait for a buffer, in their order."""
 
     async def request(self, manager: BufferManager) -> bool:
-        """R14. Answers whether a buffer was lent. If none is free, the buffer manager stands in line, once."""
+        """R14. Returns whether a buffer was lent. If none is free, the buffer manager stands in line, once (Flink:
+        `BufferPool.requestBuffer`, `addBufferListener`)."""
         async with self.lock:
             if self.free:
                 self.free -= 1
@@ -33,13 +34,14 @@ class FloatingPool:
             return False
 
     async def leave(self, manager: BufferManager) -> None:
-        """R34."""
+        """R34. A released buffer manager waits for no buffer any more."""
         async with self.lock:
             if manager in self.waiting:
                 self.waiting.remove(manager)
 
     async def give_back(self) -> None:
-        """R15, R16."""
+        """R15, R16. A buffer returns: it is offered to the buffer managers in line, or becomes free (Flink:
+        `LocalBufferPool.recycle`, `fireBufferAvailableNotification`)."""
         while True:
             async with self.lock:
                 if not self.waiting:
@@ -82,11 +84,11 @@ class BufferManager:
         (R18), or by a release that comes first (R34)."""
 
     def assign_exclusive(self) -> None:
-        """R21. Set the exclusive buffers aside."""
+        """R21. Set the exclusive buffers aside (Flink: `requestExclusiveBuffers`)."""
         self.exclusive += self.initial_credit
 
     def available(self) -> int:
-        """R33. The number of buffers that are set aside."""
+        """R33. The number of buffers that are set aside (Flink: `AvailableBufferQueue.getAvailableBufferSize`)."""
         return self.exclusive + self.floating
 
     def held(self) -> int:
@@ -102,16 +104,19 @@ class BufferManager:
         return (self.queued + self.taken).count("heap")
 
     def take_for_live(self) -> None:
-        """R13."""
+        """R13. A data buffer has arrived, and takes one that is set aside (Flink: `requestBuffer`, called by the
+        network thread)."""
         self.required -= 1
         self.queued.append(self.take_one())
 
     def take_for_recovered(self) -> None:
-        """R19."""
+        """R19. A recovered buffer takes one that is set aside, since it waits in the same channel (Flink:
+        `RecoveredInputChannel` asks `BufferManager.requestBufferBlocking`)."""
         self.queued.append(self.take_one())
 
     def take_one(self) -> str:
-        """R13. A floating buffer before an exclusive one; memory of its own if no buffer is set aside."""
+        """R13. A floating buffer before an exclusive one; memory of its own if no buffer is set aside (Flink:
+        `AvailableBufferQueue.takeBuffer`)."""
         if self.floating:
             self.floating -= 1
             return "floating"
@@ -125,12 +130,13 @@ class BufferManager:
         self.taken.append(self.queued.pop(0))
 
     async def request_floating(self, backlog: int) -> int:
-        """R14. Answers how many buffers were borrowed."""
+        """R14. Returns how many buffers were borrowed (Flink: `requestFloatingBuffers`)."""
         self.required = backlog + self.initial_credit
         return await self.fill()
 
     async def fill(self) -> int:
-        """R14, R16. Borrow as many as are required, or stand in line. Answers how many buffers were borrowed."""
+        """R14, R16. Borrow as many as are required, or stand in line. Returns how many buffers were borrowed (Flink:
+        `tryRequestBuffers`)."""
         got = 0
         while self.available() < self.required and await self.pool.request(self):
             self.add_floating()
@@ -149,7 +155,8 @@ class BufferManager:
         await self.announce_offered(credit)
 
     async def floating_available(self) -> bool:
-        """R16. Answers whether the offered buffer is wanted. The caller holds no lock."""
+        """R16. Returns whether the offered buffer is wanted. The caller holds no lock (Flink: `notifyBufferAvailable`,
+        a `BufferListener`)."""
         async with self.channel.lock:
             wanted = not self.channel.released and self.available() < self.required
             if wanted:
@@ -159,14 +166,15 @@ class BufferManager:
         return wanted
 
     async def announce_offered(self, credit: int) -> None:
-        """R16, R17, R38. Whoever has given the buffer back does not get an error of this channel."""
+        """R16, R17, R38. The caller that gave the buffer back does not get an error of this channel."""
         try:
             self.announce(credit)
         except PortError:
             await self.channel.keep_error()
 
     def recycle(self, released: bool) -> tuple[int, int]:
-        """R18. Answers how many floating buffers return to the pool, and how much credit is announced."""
+        """R18. Returns how many floating buffers return to the pool, and how much credit is announced (Flink:
+        `BufferManager.recycle`, `AvailableBufferQueue.addExclusiveBuffer`)."""
         kind = self.taken.pop(0)
         self.copied = max(self.copied - 1, 0)
         if kind == "floating":
@@ -180,13 +188,14 @@ class BufferManager:
         return 0, 1
 
     def release_floating(self) -> int:
-        """R12. Answers how many floating buffers return to the pool. A further one is not wanted (R16)."""
+        """R12. Returns how many floating buffers return to the pool. A further one is not wanted (R16) (Flink:
+        `releaseFloatingBuffers`)."""
         self.required = 0
         freed, self.floating = self.floating, 0
         return freed
 
     async def open(self) -> int:
-        """R25. Answers the number of buffers set aside, which is the credit to announce.
+        """R25. Returns the number of buffers set aside, which is the credit to announce.
 
         Recovered data took buffers that the backlog requires; floating ones take their place (R14).
         """
@@ -196,19 +205,21 @@ class BufferManager:
         return self.available()
 
     def announce(self, credit: int) -> None:
-        """R17, R38. The caller does not hold the channel lock."""
+        """R17, R38. Announce credit to the producer, unless nothing is announced yet. The caller does not hold the
+        channel lock (Flink: `notifyBufferAvailable`, `notifyCreditAvailable`)."""
         if credit and self.announcing:
             self.channel.faults.reach(CONNECTION)
             self.channel.listener.credit_announced(self.channel, credit)
 
     async def give_back(self, count: int) -> None:
-        """R15. The caller holds no channel lock."""
+        """R15. Return floating buffers to the pool. The caller holds no channel lock."""
         self.borrowed -= count
         for _ in range(count):
             await self.pool.give_back()
 
     def release(self) -> int:
-        """R34. Answers how many floating buffers return to the pool; the consumer keeps those that it did not copy."""
+        """R34. Returns how many floating buffers return to the pool; the consumer keeps those that it did not copy
+        (Flink: `releaseAllBuffers`)."""
         copied, self.taken[: self.copied] = self.taken[: self.copied], ["recycled"] * self.copied
         freed = self.floating + sum(kind == "floating" for kind in [*self.queued, *copied])
         self.exclusive = self.floating = 0

@@ -41,9 +41,10 @@ class Channel(InputChannelPort):
 
     @abstractmethod
     async def next_element(self) -> BufferAndBacklog | None:
-        """G12 to G14. The next element. The gate holds the gate lock while it asks.
+        """G12 to G14. The next element (Flink: `InputChannel.getNextBuffer`). The gate holds the gate lock while it
+        asks.
 
-        A physical channel also answers the end of recovered data; a recovered channel deals with that end itself.
+        A physical channel also returns the end of recovered data; a recovered channel deals with that end itself.
         """
 
     def buffer_was_copied(self) -> None:
@@ -58,46 +59,47 @@ class Channel(InputChannelPort):
 
     @abstractmethod
     async def checkpoint_started(self, barrier: Barrier) -> None:
-        """G22."""
+        """G22. A checkpoint starts: from now on live data in front of its barrier is written (Flink:
+        `InputChannel.checkpointStarted`)."""
 
     @abstractmethod
     async def checkpoint_stopped(self, checkpoint: int) -> None:
-        """G23."""
+        """G23. A checkpoint is over: nothing more is written for it (Flink: `checkpointStopped`)."""
 
     @abstractmethod
     async def push_recovered(self, data: Buffer) -> None:
-        """G1."""
+        """G1. Push a recovered buffer (Flink: `RecoveredInputChannel.onRecoveredStateBuffer`)."""
 
     @abstractmethod
     async def finish_recovered(self) -> None:
-        """G2."""
+        """G2. Push the end of recovered data (Flink: `RecoveredInputChannel.finishReadRecoveredState`)."""
 
     @abstractmethod
     async def release(self) -> None:
-        """G9, G17, G27."""
+        """G9, G17, G27. Give back everything that is held (Flink: `releaseAllResources`)."""
 
     @abstractmethod
     def in_use(self) -> int:
-        """G9, G26."""
+        """G9, G26. The number of buffers that wait in the channel (Flink: `getBuffersInUseCount`)."""
 
     @abstractmethod
     def persisted(self, checkpoint: int) -> tuple[int, ...]:
-        """G26."""
+        """G26. The records that were written as the input state of a checkpoint."""
 
     @abstractmethod
     def resources(self) -> Resources:
-        """G26."""
+        """G26. The resources that the channel holds now."""
 
 
 class PhysicalChannel(Channel, PhysicalChannelPort):
-    """A local or a remote channel, in contrast to a recovered one. It hands out recovered data before live data."""
+    """A local or a remote channel, in contrast to a recovered one. It delivers recovered data before live data."""
 
     persister: Persister
 
     async def take(self) -> BufferAndBacklog | None:
         """local-channel.md L10 to L16, remote-channel.md R22 to R25. Here the channel stands alone.
 
-        In a gate, G14 decides when the channel is told that the end of recovered data was taken.
+        In a gate, G14 decides when the channel is notified that the end of recovered data was taken.
         """
         taken = await self.next_element()
         if taken is None or taken.element is not END_OF_RECOVERED_STATE:
@@ -111,16 +113,17 @@ class PhysicalChannel(Channel, PhysicalChannelPort):
 
     @abstractmethod
     async def request(self) -> None:
-        """G10. A second request changes nothing."""
+        """G10. Request the subpartition; a second request changes nothing (Flink: `requestSubpartitions`)."""
 
     @abstractmethod
     async def arrive(self, element: Element, backlog: int = -1) -> None:
-        """G25."""
+        """G25. An element of the producer is there: from the network, or from a local producer."""
 
     @abstractmethod
     async def insert_recovery_barrier(self, checkpoint: int) -> bool:
-        """G21. Answers whether the channel is in recovery."""
+        """G21. Returns whether the channel is in recovery (Flink: `RecoverableInputChannel`, with a
+        `RecoveryCheckpointBarrier`)."""
 
     @abstractmethod
     async def resume(self) -> None:
-        """G18, G20."""
+        """G18, G20. The producer may go on after an element that blocked it (Flink: `resumeConsumption`)."""

@@ -29,37 +29,37 @@ class Deque(DequePort):
         """By handle, the object that was added."""
 
     def add(self, item: Item) -> None:
-        """D1."""
+        """D1. Add an ordinary element at the end (Flink: `PrioritizedDeque.add`)."""
         self.deque.add(self._object(item))
 
     def add_priority(self, item: Item) -> None:
-        """D2."""
+        """D2. Add a priority element behind the others of its kind (Flink: `addPriorityElement`)."""
         self.deque.add_priority(self._object(item))
 
     def prioritize(self, handle: int) -> None:
-        """D3."""
+        """D3. Make an element a priority element (Flink: `prioritize`)."""
         self.deque.prioritize(self.objects[handle])
 
     def remove(self, handle: int) -> None:
-        """D4."""
+        """D4. Remove an element from the middle (Flink: `getAndRemove`)."""
         meant = self.objects[handle]
         self.deque.remove(lambda one: one is meant)
 
     def poll(self) -> int | None:
-        """D5."""
+        """D5. Remove the head and return its handle, or nothing (Flink: `poll`)."""
         head = self.deque.poll()
         return None if head is None else head.handle
 
     def contains_priority(self, handle: int) -> bool:
-        """D6."""
+        """D6. Whether this element is a priority element (Flink: `containsPriorityElement`)."""
         return self.deque.contains_priority(self.objects[handle])
 
     def count_priority(self) -> int:
-        """D7."""
+        """D7. The number of priority elements (Flink: `getNumPriorityElements`)."""
         return self.deque.priority
 
     def items(self) -> tuple[int, ...]:
-        """D8."""
+        """D8. All handles in their order (Flink: `iterator`)."""
         return tuple(one.handle for one in self.deque)
 
     def resources(self) -> Resources:
@@ -67,7 +67,7 @@ class Deque(DequePort):
         return Resources(0, 0, 0, 0, 0)
 
     def release(self) -> None:
-        """D9."""
+        """D9. Drop all elements (Flink: `clear`)."""
         self.deque.clear()
 
     def _object(self, item: Item) -> _Object:

@@ -1,4 +1,4 @@
-"""Whom a channel, or a gate, tells something. Specification: gate.md."""
+"""Whom a channel, or a gate, notifies. Specification: gate.md."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from .channel_info import ChannelInfo, Numbering
 
 
 class Listener(Protocol):
-    """What a channel tells its gate, or its port if it stands alone. It has released its channel lock then."""
+    """Notifications of a channel to its gate, or to its port if it stands alone. It has released its channel lock
+    then."""
 
     async def data_available(self, channel: Any) -> None:
-        """G3. The channel had nothing and has something now."""
+        """G3. The channel had nothing and has something now (Flink: `InputChannel.notifyChannelNonEmpty`)."""
 
     async def priority_available(self, channel: Any, seq: int, forced: bool = False) -> None:
         """G4, G5. A priority event with this sequence number stands in front.
@@ -29,13 +30,15 @@ class Listener(Protocol):
         """
 
     def state_consumed(self, channel: Any) -> None:
-        """G7. The end of recovered data was taken."""
+        """G7. The end of recovered data was taken (Flink: `RecoveredInputChannel.getStateConsumedFuture`)."""
 
     def consumption_resumed(self, channel: Any) -> None:
-        """G7. The producer, in another process, is to go on."""
+        """G7. The producer, in another process, is to go on (Flink: `RemoteInputChannel.resumeConsumption`,
+        `PartitionRequestClient.resumeConsumption`)."""
 
     def credit_announced(self, channel: Any, credit: int) -> None:
-        """G7. The producer, in another process, gets this much more credit."""
+        """G7. The producer, in another process, gets this much more credit (Flink:
+        `PartitionRequestClient.notifyCreditAvailable`)."""
 
 
 class Signals:
@@ -45,28 +48,31 @@ class Signals:
         self.port = port
 
     async def data_available(self, channel: Any) -> None:
-        """recovered-channel.md V2, local-channel.md L2, remote-channel.md R10."""
+        """recovered-channel.md V2, local-channel.md L2, remote-channel.md R10. Emit `DataAvailable`: data can be taken
+        (Flink: `notifyChannelNonEmpty`)."""
         self.port.emit(DataAvailable())
 
     async def priority_available(self, channel: Any, seq: int, forced: bool = False) -> None:
-        """local-channel.md L4, remote-channel.md R10, R27."""
+        """local-channel.md L4, remote-channel.md R10, R27. Emit `PriorityAvailable`: a priority event can be taken
+        (Flink: `notifyPriorityEvent`)."""
         self.port.emit(PriorityAvailable(seq))
 
     def state_consumed(self, channel: Any) -> None:
-        """recovered-channel.md V7, local-channel.md L16, remote-channel.md R25."""
+        """recovered-channel.md V7, local-channel.md L16, remote-channel.md R25. Emit `StateConsumed`: the end of
+        recovered data was taken (Flink: `getStateConsumedFuture`)."""
         self.port.emit(StateConsumed(channel.index))
 
     def consumption_resumed(self, channel: Any) -> None:
-        """remote-channel.md R26."""
+        """remote-channel.md R26. Emit `ConsumptionResumed`: the producer may go on (Flink: `resumeConsumption`)."""
         self.port.emit(ConsumptionResumed(channel.index))
 
     def credit_announced(self, channel: Any, credit: int) -> None:
-        """remote-channel.md R17."""
+        """remote-channel.md R17. Emit `CreditAnnounced`: the producer gets credit (Flink: `notifyCreditAvailable`)."""
         self.port.emit(CreditAnnounced(credit, channel.index))
 
 
 class GateListener(Protocol):
-    """What a gate tells the task or the union that reads it. It has released its gate lock then."""
+    """Notifications of a gate to the task or the union that reads it. It has released its gate lock then."""
 
     async def gate_available(self, gate: Any, data: bool, priority: bool) -> None:
         """G6, union-gate.md U1, U2. Data, or a priority event, can be polled, and could not be polled before.
@@ -92,20 +98,21 @@ class GateSignals:
         self.numbers = numbers
 
     async def gate_available(self, gate: Any, data: bool, priority: bool) -> None:
-        """G6, union-gate.md U1, U2."""
+        """G6, union-gate.md U1, U2. Emit `PriorityAvailable` or `DataAvailable`: something can be polled (Flink:
+        `InputGate.getAvailableFuture`, `getPriorityEventAvailableFuture`)."""
         if priority:
             self.port.emit(PriorityAvailable(-1))
         if data:
             self.port.emit(DataAvailable())
 
     def state_consumed(self, channel: ChannelInfo) -> None:
-        """G7, union-gate.md U5."""
+        """G7, union-gate.md U5. Emit `StateConsumed` with the number of the channel among all gates."""
         self.port.emit(StateConsumed(self.numbers.number(channel)))
 
     def consumption_resumed(self, channel: ChannelInfo) -> None:
-        """G7, union-gate.md U5."""
+        """G7, union-gate.md U5. Emit `ConsumptionResumed` with the number of the channel among all gates."""
         self.port.emit(ConsumptionResumed(self.numbers.number(channel)))
 
     def credit_announced(self, channel: ChannelInfo, credit: int) -> None:
-        """G7, union-gate.md U5."""
+        """G7, union-gate.md U5. Emit `CreditAnnounced` with the number of the channel among all gates."""
         self.port.emit(CreditAnnounced(credit, self.numbers.number(channel)))

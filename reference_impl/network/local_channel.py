@@ -1,7 +1,7 @@
 """A channel whose producer is in the same process: it reads the subpartition directly. Specification: local-channel.md.
 
 The channel lock guards the recovered queue, the persister and the life of the channel. The subpartition lock, which is
-taken inside it, guards the subpartition. The gate is told something after both were released.
+taken inside it, guards the subpartition. The gate is notified after both were released.
 """
 
 from __future__ import annotations
@@ -62,13 +62,14 @@ class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
         """Priority notified: the gate was notified of a priority event, and no take has looked for it since. Only set
         while recovered buffers are queued: without them every take looks into the view anyway."""
         self.outside = Pause(f"outside the locks of local channel {index}")
-        """A scenario can stop the producer here, before the gate is told of a priority event (L4)."""
+        """A scenario can stop the producer here, before the gate is notified of a priority event (L4)."""
         self.upstream_ready = Future(f"upstream of local channel {index}")
         """Upstream ready: there is a view; pushes wait for it."""
 
-    # ---- producer --------------------------------------------------------------------------------------------------
+    # ---- producer ----------------------------------------------------------------------------------------------------
     async def add(self, element: Element) -> bool:
-        """L2 to L4."""
+        """L2 to L4. A producer adds an element to the subpartition; then the gate is notified (Flink:
+        `PipelinedSubpartition.add`, `LocalInputChannel.notifyDataAvailable`, `notifyPriorityEvent`)."""
         async with self.subpartition_lock:
             if type(element) is EndOfPartition:
                 accepted = not (self.subpartition.finished or self.subpartition.released)
@@ -91,9 +92,10 @@ class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
         """L2, L3. A local producer needs no credit."""
         await self.add(element)
 
-    # ---- recovery thread -------------------------------------------------------------------------------------------
+    # ---- recovery thread ---------------------------------------------------------------------------------------------
     async def push_recovered(self, data: Buffer) -> None:
-        """L5 to L7."""
+        """L5 to L7. Push a recovered buffer, once the upstream is there (Flink:
+        `RecoverableInputChannel.onRecoveredStateBuffer`)."""
         await self.upstream_ready
         async with self.lock:
             first = not self.released and self.recovered.push(data)
@@ -101,12 +103,14 @@ class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
             await self.listener.data_available(self)
 
     async def finish_recovered(self) -> None:
-        """L6 to L8."""
+        """L6 to L8. Push the end of recovered data (Flink: `RecoverableInputChannel`,
+        `EndOfInputChannelStateEvent`)."""
         await self.push_recovered(END_OF_RECOVERED_STATE)
 
-    # ---- task thread -----------------------------------------------------------------------------------------------
+    # ---- task thread -------------------------------------------------------------------------------------------------
     async def request(self) -> None:
-        """L9, L27."""
+        """L9, L27. Request the subpartition: the channel gets its view (Flink:
+        `LocalInputChannel.requestSubpartitions`)."""
         async with self.lock:
             if self.released:
                 raise PortError(ErrorKind.STATE, "the channel is released")
@@ -122,7 +126,8 @@ class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
             await self.listener.data_available(self)
 
     async def next_element(self) -> BufferAndBacklog | None:
-        """L10 to L15, L26, L28. The end of recovered data is answered too; `end_of_recovered_state` follows it (L16).
+        """L10 to L15, L26, L28 (Flink: `LocalInputChannel.getNextBuffer`). The end of recovered data is returned too;
+        `end_of_recovered_state` follows it (L16).
 
         If no recovered data stands in front of the view, the view is polled (L11). Otherwise only a priority event may
         leave the view: in recovery every take looks for one (L13), and with data that was handed over a take does so if
@@ -159,14 +164,14 @@ class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
             )
 
     async def next_live(self) -> Next:
-        """L12, L16. What the view could hand out now. The caller holds the channel lock."""
+        """L12, L16. What the view could deliver now. The caller holds the channel lock."""
         if not self.view:
             return Next.NONE
         async with self.subpartition_lock:
             return self.subpartition.next_type()
 
     async def end_of_recovered_state(self) -> None:
-        """L16."""
+        """L16. The end of recovered data was taken: live data can be taken from now on, and the gate is notified."""
         async with self.lock:
             self.recovered.clear()
             available = await self.next_live() is not Next.NONE
@@ -175,7 +180,8 @@ class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
             await self.listener.data_available(self)
 
     async def resume(self) -> None:
-        """L17."""
+        """L17. The producer may go on after an element that blocked it (Flink:
+        `LocalInputChannel.resumeConsumption`)."""
         if self.released or not self.view:
             raise PortError(ErrorKind.STATE, "the channel is released, or was not requested yet")
         async with self.subpartition_lock:
@@ -184,37 +190,40 @@ class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
         if available:
             await self.listener.data_available(self)
 
-    # ---- checkpoints -----------------------------------------------------------------------------------------------
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
     async def insert_recovery_barrier(self, checkpoint: int) -> bool:
-        """L18."""
+        """L18. Mark in the recovered queue where a checkpoint starts, if the channel is in recovery (Flink:
+        `RecoveryCheckpointBarrier`)."""
         async with self.lock:
             return self.recovered.insert_barrier(checkpoint)
 
     async def checkpoint_started(self, barrier: Barrier) -> None:
-        """L19 to L21, L26."""
+        """L19 to L21, L26. The recovered data in front of the recovery barrier is written, and from now on live data in
+        front of the barrier (Flink: `LocalInputChannel.checkpointStarted`)."""
         async with self.lock:
             self.persister.start(barrier.checkpoint, self.recovered.known(barrier.checkpoint))
 
     async def checkpoint_stopped(self, checkpoint: int) -> None:
-        """L22."""
+        """L22. Nothing more is written for this checkpoint (Flink: `LocalInputChannel.checkpointStopped`)."""
         async with self.lock:
             self.persister.stop(checkpoint)
 
-    # ---- observers and release -------------------------------------------------------------------------------------
+    # ---- observers and release ---------------------------------------------------------------------------------------
     def in_recovery(self) -> bool:
-        """L24."""
+        """L24. Whether the end of recovered data was not taken yet."""
         return self.recovered.in_recovery
 
     def in_use(self) -> int:
-        """L23."""
+        """L23. The number of buffers that wait in the channel (Flink: `getBuffersInUseCount`)."""
         return self.recovered.count() + (self.subpartition.backlog if self.view else 0)
 
     def persisted(self, checkpoint: int) -> tuple[int, ...]:
-        """L24."""
+        """L24. The records that were written as the input state of a checkpoint."""
         return self.persister.persisted(checkpoint)
 
     async def release(self) -> None:
-        """L25, L29."""
+        """L25, L29. Give back the recovered buffers and the view; pushes that wait go on (Flink:
+        `LocalInputChannel.releaseAllResources`)."""
         async with self.lock:
             self.released = True
             self.recovered.clear()

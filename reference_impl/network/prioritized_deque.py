@@ -25,41 +25,41 @@ class PrioritizedDeque(Generic[T]):
         return len(self.elements)
 
     def __iter__(self) -> Iterator[T]:
-        """D8."""
+        """D8. All elements in their order, head first (Flink: `PrioritizedDeque.iterator`)."""
         return iter(self.elements)
 
     def add(self, element: T) -> None:
-        """D1."""
+        """D1. Add an ordinary element at the end (Flink: `add`)."""
         self.elements.append(element)
 
     def add_priority(self, element: T) -> None:
-        """D2."""
+        """D2. Add a priority element behind the other priority elements (Flink: `addPriorityElement`)."""
         self.elements.insert(self.priority, element)
         self.priority += 1
 
     def prioritize(self, element: T) -> None:
-        """D3. The caller names an element that the deque contains."""
+        """D3. The caller names an element that the deque contains (Flink: `prioritize`)."""
         index = self.index(element)
         if index >= self.priority:
             del self.elements[index]
             self.add_priority(element)
 
     def remove(self, matches: Callable[[T], bool]) -> T:
-        """D4. Take out the first element that matches, as Flink does, and answer it."""
+        """D4. Remove and return the first element that matches (Flink: `getAndRemove`)."""
         index = next(index for index, element in enumerate(self.elements) if matches(element))
         if index < self.priority:
             self.priority -= 1
         return self.elements.pop(index)
 
     def poll(self) -> T | None:
-        """D5."""
+        """D5. Remove the head; None if there is none (Flink: `poll`)."""
         if not self.elements:
             return None
         self.priority = max(self.priority - 1, 0)
         return self.elements.pop(0)
 
     def contains_priority(self, element: T) -> bool:
-        """D6."""
+        """D6. Whether this very element is a priority element (Flink: `containsPriorityElement`)."""
         return any(one is element for one in self.elements[: self.priority])
 
     def index(self, element: T) -> int:
@@ -67,6 +67,6 @@ class PrioritizedDeque(Generic[T]):
         return next(index for index, one in enumerate(self.elements) if one is element)
 
     def clear(self) -> None:
-        """D9."""
+        """D9. Drop all elements (Flink: `clear`)."""
         self.elements.clear()
         self.priority = 0

@@ -42,7 +42,7 @@ class Producers(Upstream):
         self.readers: dict[ChannelInfo, Reader] = {}
         """By channel, the reader of a remote channel once it is connected (C6)."""
 
-    # ---- what the consumer does ------------------------------------------------------------------------------------
+    # ---- what the consumer does --------------------------------------------------------------------------------------
     def connect(self, info: ChannelInfo, channel: PhysicalChannel) -> None:
         """gate.md G9. A local channel gets the subpartition of its producer."""
         if isinstance(channel, LocalChannel):
@@ -58,16 +58,17 @@ class Producers(Upstream):
                 self.readers[info] = Reader(subpartition, credit, exclusive_buffers)
 
     def resume(self, info: ChannelInfo) -> None:
-        """C9."""
+        """C9. The reader of this channel goes on after an element that blocked its subpartition (Flink:
+        `PartitionRequestServerHandler`, `ResumeConsumption`)."""
         self.readers[info].resume()
 
     def add_credit(self, info: ChannelInfo, credit: int) -> None:
-        """C8."""
+        """C8. The reader of this channel gets credit (Flink: `PartitionRequestServerHandler`, `AddCredit`)."""
         self.readers[info].add_credit(credit)
 
-    # ---- producer threads and network threads ----------------------------------------------------------------------
+    # ---- producer threads and network threads ------------------------------------------------------------------------
     async def send(self, info: ChannelInfo, element: Element) -> None:
-        """C1 to C5, C7, task-restore.md E17. Add an element; its local channel or its reader is told."""
+        """C1 to C5, C7, task-restore.md E17. Add an element; its local channel or its reader is notified."""
         consumer = self.local.get(info)
         if consumer is not None:
             await consumer.add(element)
@@ -82,7 +83,9 @@ class Producers(Upstream):
             reader.hear()
 
     async def transfer(self, info: ChannelInfo) -> Element | None:
-        """C10, C31."""
+        """C10, C31. The network carries the next element, and a backlog that was announced apart, to the remote channel
+        (Flink: `PartitionRequestQueue.writeAndFlushNextMessageIfPossible`,
+        `CreditBasedPartitionRequestClientHandler`)."""
         reader, consumer = self.readers[info], self.remote[info]
         backlog, taken = reader.take_backlog(), reader.next()
         if backlog:
@@ -92,9 +95,9 @@ class Producers(Upstream):
         await consumer.receive(taken.element, taken.seq, taken.backlog)
         return taken.element
 
-    # ---- observers and release -------------------------------------------------------------------------------------
+    # ---- observers and release ---------------------------------------------------------------------------------------
     def release(self) -> None:
-        """C29, task-restore.md E20."""
+        """C29, task-restore.md E20. The task is over: all subpartitions are released."""
         for subpartition in self.subpartitions.values():
             subpartition.release()
 

@@ -13,10 +13,11 @@ from .subpartition import Subpartition
 
 
 class Reader:
-    """Sends what its credit allows. It looks into the subpartition only when it is told something."""
+    """Sends what its credit allows. It looks into the subpartition only when it is notified."""
 
     def __init__(self, subpartition: Subpartition, credit: int, exclusive_buffers: int) -> None:
-        """C6."""
+        """C6. The reader attaches its view to the subpartition (Flink:
+        `CreditBasedSequenceNumberingViewReader.requestSubpartitionView`)."""
         self.subpartition = subpartition
         self.credit = credit
         """Credit: data buffers that the reader may send."""
@@ -30,44 +31,48 @@ class Reader:
         self.join()
 
     def join(self) -> None:
-        """C6 to C9. The reader is in line if something is available with its credit."""
+        """C6 to C9. The reader is in line if something is available with its credit (Flink:
+        `PartitionRequestQueue.enqueueAvailableReader`)."""
         if not self.in_line:
             self.in_line = self.subpartition.available(self.credit > 0).available
             self.announce()
 
     def announce(self) -> None:
-        """C30. What could leave with credit asks for it."""
+        """C30. What could leave with credit asks for it (Flink: `announceBacklog`)."""
         if self.announces and not self.in_line and self.credit == 0:
             waiting = self.subpartition.available(True)
             if waiting.available:
                 self.backlog = max(waiting.backlog, 1)
 
     def hear(self) -> None:
-        """C7."""
+        """C7. The subpartition has notified the reader of data or of a priority event (Flink: `notifyDataAvailable`,
+        `notifyPriorityEvent`)."""
         signals = self.subpartition.signals
         if signals:
             signals.clear()
             self.join()
 
     def add_credit(self, credit: int) -> None:
-        """C8."""
+        """C8. The consumer has announced credit (Flink: `addCredit`)."""
         self.credit += credit
         self.join()
 
     def resume(self) -> None:
-        """C9."""
+        """C9. The consumer resumes the blocked subpartition (Flink: `resumeConsumption`)."""
         self.subpartition.resume()
         if self.announces:
             self.credit = 0
         self.join()
 
     def take_backlog(self) -> int:
-        """C10. The backlog that leaves as a message of its own; 0 if there is none."""
+        """C10. The backlog that leaves as a message of its own; 0 if there is none (Flink:
+        `NettyMessage.BacklogAnnouncement`)."""
         backlog, self.backlog = self.backlog, 0
         return backlog
 
     def next(self) -> BufferAndBacklog | None:
-        """C10. The element that leaves the subpartition; None if nothing does."""
+        """C10. The element that leaves the subpartition; None if nothing does (Flink:
+        `CreditBasedSequenceNumberingViewReader.getNextBuffer`)."""
         if not self.in_line:
             return None
         self.in_line = False

@@ -29,8 +29,8 @@ from .recovered_store import FIRST_RECOVERED, records
 class RecoveredChannel(Faulty, Channel, RecoveredChannelPort):
     """The recovered channel of every recovery design. The design says when it may be converted (V12).
 
-    Everything that one rule does happens under the channel lock, unless the rule says otherwise. The gate is told
-    something after the channel lock was released.
+    Everything that one rule does happens under the channel lock, unless the rule says otherwise. The gate is notified
+    after the channel lock was released.
     """
 
     def __init__(self, config: ChannelConfig, listener: Listener | None = None, index: int = 0) -> None:
@@ -51,9 +51,10 @@ class RecoveredChannel(Faulty, Channel, RecoveredChannelPort):
         self.offered = 0
         """Offered: how many buffers, 0 or 1, the channel keeps for that push."""
 
-    # ---- recovery thread -------------------------------------------------------------------------------------------
+    # ---- recovery thread ---------------------------------------------------------------------------------------------
     async def push_recovered(self, data: Buffer) -> None:
-        """V2 to V4, V18 to V20."""
+        """V2 to V4, V18 to V20. Queue a recovered buffer; if the pool has none, wait for one (Flink:
+        `RecoveredInputChannel.requestBufferBlocking`, `onRecoveredStateBuffer`)."""
         if BUFFER_POOL in self.faults.armed:
             await self.request_buffer()
         async with self.lock:
@@ -80,7 +81,7 @@ class RecoveredChannel(Faulty, Channel, RecoveredChannelPort):
         raise PortError(ErrorKind.RELEASED, "the channel was released while a push was waiting for a buffer")
 
     async def finish_recovered(self) -> None:
-        """V3 to V5."""
+        """V3 to V5. Queue the end of recovered data: all state was read (Flink: `finishReadRecoveredState`)."""
         async with self.lock:
             first = self.append(END_OF_RECOVERED_STATE)
             self.state_read = True
@@ -88,7 +89,7 @@ class RecoveredChannel(Faulty, Channel, RecoveredChannelPort):
             await self.listener.data_available(self)
 
     def append(self, data: Buffer) -> bool:
-        """V2 to V5. Answers whether the queue was empty before, so that the gate is to be told."""
+        """V2 to V5. Returns whether the queue was empty before, so that the gate must be notified."""
         if self.released or self.converted:
             return False
         if self.state_read:
@@ -96,9 +97,9 @@ class RecoveredChannel(Faulty, Channel, RecoveredChannelPort):
         self.queue.append(data)
         return len(self.queue) == 1
 
-    # ---- buffer pool -----------------------------------------------------------------------------------------------
+    # ---- buffer pool -------------------------------------------------------------------------------------------------
     async def offer_buffer(self) -> bool:
-        """V19. Keeps the buffer if a push waits for one."""
+        """V19. Keeps the buffer if a push waits for one (Flink: `BufferManager.notifyBufferAvailable`)."""
         async with self.lock:
             if self.refused is None or self.refused.done or self.released:
                 return False
@@ -107,14 +108,15 @@ class RecoveredChannel(Faulty, Channel, RecoveredChannelPort):
             return True
 
     def fault(self, place: str, kind: FaultKind) -> bool:
-        """V20. Whoever waits for a buffer learns at once that the pool was destroyed."""
+        """V20. A push that waits for a buffer learns at once that the pool was destroyed."""
         if kind is FaultKind.ENDS and self.refused is not None:
             self.refused.complete()
         return super().fault(place, kind)
 
-    # ---- task thread -----------------------------------------------------------------------------------------------
+    # ---- task thread -------------------------------------------------------------------------------------------------
     async def take(self) -> BufferAndBacklog | None:
-        """V6 to V9."""
+        """V6 to V9. Take the next recovered buffer. A take of the end of recovered data completes the future for it and
+        returns nothing (Flink: `RecoveredInputChannel.getNextBuffer`, `getStateConsumedFuture`)."""
         async with self.lock:
             if self.released:
                 raise PortError(ErrorKind.STATE, "the channel is released")
@@ -133,26 +135,29 @@ class RecoveredChannel(Faulty, Channel, RecoveredChannelPort):
         return None
 
     async def next_element(self) -> BufferAndBacklog | None:
-        """V6 to V9."""
+        """V6 to V9. As a gate takes it."""
         return await self.take()
 
     async def checkpoint_started(self, barrier: Barrier) -> None:
-        """V10."""
+        """V10. Refuse: a recovering channel cannot take part in a checkpoint (Flink:
+        `RecoveredInputChannel.checkpointStarted`, `CHECKPOINT_DECLINED_TASK_NOT_READY`)."""
         raise PortError(
             ErrorKind.CHECKPOINT, "the channel is still recovering", CheckpointReason.DECLINED_TASK_NOT_READY
         )
 
     async def checkpoint_stopped(self, checkpoint: int) -> None:
-        """V11."""
+        """V11. Remember the newest checkpoint that is over, for the physical channel (Flink: `checkpointStopped`,
+        `lastStoppedCheckpointId`)."""
         self.stopped = max(self.stopped, checkpoint)
 
     def last_stopped(self) -> int:
-        """V17."""
+        """V17. The newest checkpoint that was stopped here."""
         return self.stopped
 
-    # ---- conversion and release ------------------------------------------------------------------------------------
+    # ---- conversion and release --------------------------------------------------------------------------------------
     async def convert(self) -> tuple[int, ...]:
-        """V12 to V14."""
+        """V12 to V14. Hand over what is left in the queue, and release this channel (Flink:
+        `RecoveredInputChannel.toInputChannel`)."""
         handed_over = await self.hand_over()
         await self.release()
         return handed_over
@@ -185,7 +190,7 @@ class RecoveredChannel(Faulty, Channel, RecoveredChannelPort):
             return handed_over
 
     async def release(self) -> None:
-        """V14, V19."""
+        """V14, V19. Drop the queue; a push that waits for a buffer ends (Flink: `releaseAllResources`)."""
         async with self.lock:
             self.released = True
             self.queue.clear()
@@ -193,13 +198,13 @@ class RecoveredChannel(Faulty, Channel, RecoveredChannelPort):
             if self.refused is not None:
                 self.refused.complete()
 
-    # ---- observers -------------------------------------------------------------------------------------------------
+    # ---- observers ---------------------------------------------------------------------------------------------------
     def in_use(self) -> int:
-        """V16."""
+        """V16. The number of recovered buffers in the queue (Flink: `getBuffersInUseCount`)."""
         return sum(data is not END_OF_RECOVERED_STATE for data in self.queue)
 
     def persisted(self, checkpoint: int) -> tuple[int, ...]:
-        """V17."""
+        """V17. Nothing: a recovered channel writes no input state."""
         return ()
 
     def resources(self) -> Resources:

@@ -18,7 +18,7 @@ FIRST_RECOVERED = -(2**31)
 
 
 class RecoveryBarrier:
-    """A recovery barrier: it marks in the recovered queue where a checkpoint started, and is never handed out."""
+    """A recovery barrier: it marks in the recovered queue where a checkpoint started, and is never delivered."""
 
     def __init__(self, checkpoint: int) -> None:
         self.checkpoint = checkpoint
@@ -31,7 +31,8 @@ class RecoveredStore:
     """In recovery: the end of recovered data was not taken yet. Only `pushed` has this state."""
 
     def __init__(self, handed_over: tuple[int, ...] = ()) -> None:
-        """L1, remote-channel.md R1."""
+        """L1, remote-channel.md R1. The recovered queue begins with the records that the recovered channel handed
+        over."""
         self.queued: list[Any] = [Buffer((record,)) for record in handed_over]
         """Recovered queue: recovered buffers; in `pushed` recovery barriers and the end of recovered data as well."""
         self.seq = FIRST_RECOVERED
@@ -42,25 +43,25 @@ class RecoveredStore:
         return bool(self.queued)
 
     def next_type(self) -> Next:
-        """L15, remote-channel.md R23."""
+        """L15, remote-channel.md R23. What the next take from here finds."""
         return Next.DATA if self.queued else Next.NONE
 
     def take(self) -> tuple[Any, int]:
-        """L12, remote-channel.md R22. Remove the first element; answer it and its sequence number."""
+        """L12, remote-channel.md R22. Remove the first element; return it and its sequence number."""
         seq, self.seq = self.seq, self.seq + 1
         return self.queued.pop(0), seq
 
     def push(self, element: Any) -> bool:
         """L5, L7, L8, remote-channel.md R19, R20. Append a recovered buffer, or the end of recovered data.
 
-        Answers whether nothing but recovery barriers was queued before, so that the gate is to be told.
+        Returns whether nothing but recovery barriers was queued before, so that the gate must be notified.
 
         Raises: PortError STATE if the channel is not in recovery, or if all was pushed.
         """
         raise PortError(ErrorKind.STATE, "the recovery of this channel is over")
 
     def insert_barrier(self, checkpoint: int) -> bool:
-        """L18, remote-channel.md R28."""
+        """L18, remote-channel.md R28. Only a channel in recovery takes a recovery barrier."""
         return False
 
     def known(self, checkpoint: int) -> tuple[int, ...]:
@@ -98,21 +99,22 @@ class PushedStore(RecoveredStore):
         return next((element for element in self.queued if type(element) is not RecoveryBarrier), None)
 
     def next_type(self) -> Next:
-        """L15, remote-channel.md R23."""
+        """L15, remote-channel.md R23. What the next take from here finds, behind recovery barriers in front."""
         head = self.head()
         if head is None:
             return Next.NONE
         return Next.EVENT if head is END_OF_RECOVERED_STATE else Next.DATA
 
     def take(self) -> tuple[Any, int]:
-        """L13, remote-channel.md R22."""
+        """L13, remote-channel.md R22. Drop recovery barriers in front, and remove the element behind them."""
         # The task thread starts all checkpoints itself: the one of a barrier in front is over, or was declined.
         while type(self.queued[0]) is RecoveryBarrier:
             del self.queued[0]
         return super().take()
 
     def push(self, element: Any) -> bool:
-        """L5, L7, L8, remote-channel.md R19, R20."""
+        """L5, L7, L8, remote-channel.md R19, R20. Append while the channel is in recovery and its end was not
+        pushed."""
         if self.finished or not self.in_recovery:
             return super().push(element)
         first = not self
@@ -121,7 +123,7 @@ class PushedStore(RecoveredStore):
         return first
 
     def insert_barrier(self, checkpoint: int) -> bool:
-        """L18, remote-channel.md R28."""
+        """L18, remote-channel.md R28. Mark where a checkpoint starts (Flink: `RecoveryCheckpointBarrier`)."""
         if self.in_recovery:
             self.queued.append(RecoveryBarrier(checkpoint))
         return self.in_recovery

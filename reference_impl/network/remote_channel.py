@@ -76,23 +76,24 @@ class RemoteChannel(Faulty, PhysicalChannel, RemoteChannelPort):
         self.requested = False
         """Requested: the subpartition was requested."""
         self.failed = False
-        """Failed: an error has reached the channel, which the next take answers."""
+        """Failed: an error has reached the channel, which the next take returns."""
         self.shares_pool = pool is not None
         """Whether the floating pool belongs to a gate. A channel that stands alone has one of its own."""
         pool = FloatingPool(config.floating_buffers) if pool is None else pool
         self.buffers = BufferManager(self, config.exclusive_buffers, pool, self.recovered.count())
         self.buffers.announcing = not self.recovered.in_recovery
 
-    # ---- network thread --------------------------------------------------------------------------------------------
+    # ---- network thread ----------------------------------------------------------------------------------------------
     async def arrive(self, element: Element, backlog: int = -1) -> None:
-        """R2 to R12, R14. The element carries the expected number."""
+        """R2 to R12, R14. The element carries the expected number (Flink: `RemoteInputChannel.onBuffer`)."""
         await self.receive(element, self.expected, backlog)
 
     async def receive(self, element: Element, seq: int, backlog: int) -> None:
-        """R2 to R12, R14, R35, R36.
+        """R2 to R12, R14, R35, R36. An element, or an error, has arrived (Flink: `RemoteInputChannel.onBuffer`,
+        `onError`).
 
         Under the channel lock the element is refused or accepted. Outside it, buffers return to the pool (R12) and the
-        gate is told (R10). The backlog comes last, in a critical section of its own (R14).
+        gate is notified (R10). The backlog comes last, in a critical section of its own (R14).
         """
         if PRODUCER in self.faults.armed:
             self.faults.strike(PRODUCER)
@@ -125,13 +126,14 @@ class RemoteChannel(Faulty, PhysicalChannel, RemoteChannelPort):
             await self.hear_backlog(backlog)
 
     async def hear_backlog(self, backlog: int) -> None:
-        """R14. The producer said its backlog, with an element or in a message of its own."""
+        """R14. The producer said its backlog, with an element or in a message of its own (Flink: `onSenderBacklog`)."""
         async with self.lock:
             credit = 0 if self.released else await self.buffers.request_floating(backlog)
         self.buffers.announce(credit)
 
     async def keep_error(self) -> None:
-        """R36. An error has reached the channel. The gate is told once, so that it takes."""
+        """R36. An error has reached the channel. The gate is notified once, so that it takes (Flink:
+        `InputChannel.setError`)."""
         async with self.lock:
             told = self.failed or self.released
             self.failed = True
@@ -139,7 +141,7 @@ class RemoteChannel(Faulty, PhysicalChannel, RemoteChannelPort):
             await self.listener.data_available(self)
 
     def accept(self, element: Element, seq: int) -> bool:
-        """R6 to R9, R13, R35. Answers whether a priority event became the first one (R10)."""
+        """R6 to R9, R13, R35. Returns whether a priority event became the first one (R10)."""
         self.expected = wrapped(self.expected + 1)
         data_type = element.data_type
         if type(element) is Buffer:
@@ -158,9 +160,10 @@ class RemoteChannel(Faulty, PhysicalChannel, RemoteChannelPort):
         self.persister.maybe_persist(element)
         return (data_type.has_priority or data_type.needs_announcement) and self.received.priority == 1
 
-    # ---- recovery thread -------------------------------------------------------------------------------------------
+    # ---- recovery thread ---------------------------------------------------------------------------------------------
     async def push_recovered(self, data: Buffer) -> None:
-        """R19, R20."""
+        """R19, R20. Push a recovered buffer, once the upstream is there (Flink:
+        `RecoverableInputChannel.onRecoveredStateBuffer`)."""
         if not self.upstream_ready.done:
             await self.upstream_ready
         async with self.lock:
@@ -171,12 +174,14 @@ class RemoteChannel(Faulty, PhysicalChannel, RemoteChannelPort):
             await self.listener.data_available(self)
 
     async def finish_recovered(self) -> None:
-        """R19, R20."""
+        """R19, R20. Push the end of recovered data (Flink: `RecoverableInputChannel`,
+        `EndOfInputChannelStateEvent`)."""
         await self.push_recovered(END_OF_RECOVERED_STATE)
 
-    # ---- task thread -----------------------------------------------------------------------------------------------
+    # ---- task thread -------------------------------------------------------------------------------------------------
     async def request(self) -> None:
-        """R21, R37."""
+        """R21, R37. Request the subpartition of the producer; the exclusive buffers are set aside for it (Flink:
+        `setup`, `requestSubpartitions`)."""
         async with self.lock:
             if self.released:
                 raise PortError(ErrorKind.STATE, "the channel is released")
@@ -190,11 +195,11 @@ class RemoteChannel(Faulty, PhysicalChannel, RemoteChannelPort):
             await self.listener.data_available(self)
 
     def readable(self) -> bool:
-        """R10. Whether something could be handed out."""
+        """R10. Whether something could be delivered."""
         return self.next_type() is not Next.NONE
 
     def next_type(self) -> Next:
-        """R23."""
+        """R23. What the next take finds: a priority event, recovered data, or the head of what has arrived."""
         if self.received.priority:
             return Next.PRIORITY
         if self.recovered or self.recovered.in_recovery:
@@ -204,7 +209,8 @@ class RemoteChannel(Faulty, PhysicalChannel, RemoteChannelPort):
         return Next.DATA if type(self.received.elements[0].element) is Buffer else Next.EVENT
 
     async def next_element(self) -> BufferAndBacklog | None:
-        """R22, R24, R36."""
+        """R22, R24, R36. Take a priority event, or recovered data, or what has arrived; or fail with the error that was
+        kept (Flink: `RemoteInputChannel.getNextBuffer`, `checkError`)."""
         async with self.lock:
             if self.released:
                 return None
@@ -224,7 +230,7 @@ class RemoteChannel(Faulty, PhysicalChannel, RemoteChannelPort):
             return BufferAndBacklog(element, seq, self.next_type(), 0)
 
     async def end_of_recovered_state(self) -> None:
-        """R25, R38."""
+        """R25, R38. The end of recovered data was taken: events in the stash can be taken, and credit is announced."""
         async with self.lock:
             self.recovered.clear()
             for stashed in self.stash:
@@ -238,7 +244,8 @@ class RemoteChannel(Faulty, PhysicalChannel, RemoteChannelPort):
             await self.listener.data_available(self)
 
     async def recycle(self, count: int) -> None:
-        """R18, R38."""
+        """R18, R38. The consumer gives buffers back: they become credit, or return to the pool (Flink:
+        `BufferManager.recycle`)."""
         freed = credit = 0
         async with self.lock:
             for _ in range(count):
@@ -249,25 +256,27 @@ class RemoteChannel(Faulty, PhysicalChannel, RemoteChannelPort):
         self.buffers.announce(credit)
 
     def buffer_was_copied(self) -> None:
-        """R18, gate.md G12."""
+        """R18, gate.md G12. The gate has copied a buffer, which is recycled at once."""
         self.buffers.copied += 1
 
     async def return_copied(self) -> None:
-        """R18, gate.md G12."""
+        """R18, gate.md G12. Recycle the buffers that were copied."""
         if self.buffers.copied:
             await self.recycle(self.buffers.copied)
 
     async def resume(self) -> None:
-        """R26, R38."""
+        """R26, R38. The producer may go on after an element that blocked it (Flink:
+        `RemoteInputChannel.resumeConsumption`)."""
         async with self.lock:
             if self.released:
                 raise PortError(ErrorKind.STATE, "the channel is released")
         self.faults.reach(CONNECTION)
         self.listener.consumption_resumed(self)
 
-    # ---- checkpoints -----------------------------------------------------------------------------------------------
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
     async def checkpoint_started(self, barrier: Barrier) -> None:
-        """R29, R30, R35. Known data is collected and the persister started in one critical section with arrivals."""
+        """R29, R30, R35. Known data is collected and the persister started in one critical section with arrivals
+        (Flink: `RemoteInputChannel.checkpointStarted`, `getInflightBuffersUnsafe`)."""
         checkpoint = barrier.checkpoint
         async with self.lock:
             if checkpoint < self.last_barrier:
@@ -291,19 +300,22 @@ class RemoteChannel(Faulty, PhysicalChannel, RemoteChannelPort):
             self.persister.start(checkpoint, recovered + live)
 
     async def checkpoint_stopped(self, checkpoint: int) -> None:
-        """R31."""
+        """R31. Nothing more is written for this checkpoint (Flink: `RemoteInputChannel.checkpointStopped`,
+        `resetLastBarrier`)."""
         async with self.lock:
             self.persister.stop(checkpoint)
             if checkpoint == self.last_barrier:
                 self.last_barrier = self.last_barrier_seq = NONE
 
     async def insert_recovery_barrier(self, checkpoint: int) -> bool:
-        """R28."""
+        """R28. Mark in the recovered queue where a checkpoint starts, if the channel is in recovery (Flink:
+        `RecoveryCheckpointBarrier`)."""
         async with self.lock:
             return self.recovered.insert_barrier(checkpoint)
 
     async def convert_to_priority(self, seq: int) -> None:
-        """R27."""
+        """R27. The last barrier becomes unaligned and overtakes what is queued (Flink:
+        `RemoteInputChannel.convertToPriorityEvent`)."""
         async with self.lock:
             ordinary = self.received.elements[self.received.priority :]
             found = next((one for one in [*ordinary, *self.stash] if one.seq == seq), None)
@@ -319,23 +331,23 @@ class RemoteChannel(Faulty, PhysicalChannel, RemoteChannelPort):
 
     # ---- observers and release ---------------------------------------------------------------------------------------
     def in_use(self) -> int:
-        """R32."""
+        """R32. The number of buffers that wait in the channel (Flink: `getBuffersInUseCount`)."""
         return self.recovered.count() + sum(type(one.element) is Buffer for one in self.received)
 
     def in_recovery(self) -> bool:
-        """R32."""
+        """R32. Whether the end of recovered data was not taken yet."""
         return self.recovered.in_recovery
 
     def free_for_live(self) -> int:
-        """R33."""
+        """R33. The number of buffers that are set aside for live data (Flink: `getNumberOfAvailableBuffers`)."""
         return self.buffers.available()
 
     def persisted(self, checkpoint: int) -> tuple[int, ...]:
-        """R32."""
+        """R32. The records that were written as the input state of a checkpoint."""
         return self.persister.persisted(checkpoint)
 
     async def release(self) -> None:
-        """R34."""
+        """R34. Drop everything that waits, and return the buffers (Flink: `RemoteInputChannel.releaseAllResources`)."""
         async with self.lock:
             self.released = True
             self.recovered.clear()
@@ -363,5 +375,5 @@ def wrapped(number: int) -> int:
 
 
 def is_before(seq: int, other: int) -> bool:
-    """R29. Sequence numbers are integers of 32 bits that wrap around."""
+    """R29. Sequence numbers are integers of 32 bits that wrap around (Flink: `shouldBeSpilled`)."""
     return wrapped(seq - other) < 0

@@ -62,7 +62,7 @@ class Queued:
         return bool(self.ids) or not self.is_buffer
 
     def build(self) -> Element:
-        """S18. Take out what is readable, and answer it as an element of its own."""
+        """S18. Remove what is readable, and return it as an element of its own."""
         if not self.is_buffer:
             return self.element
         element, self.ids = Buffer(self.ids), ()
@@ -82,19 +82,20 @@ class Subpartition(Faulty, SubpartitionPort):
         self.backlog = 0
         """Data count: how many elements of the queue are data buffers."""
         self.seq = 0
-        """Sequence number: the number of the next element that is handed out."""
+        """Sequence number: the number of the next element that is delivered."""
         self.view = self.blocked = self.flush_requested = self.finished = self.released = False
-        """View: the consumer is attached. Blocked: an element that blocks the producer was handed out, and the consumer
-        has not resumed. Flush requested: what was written so far is to be handed out, also from an unfinished buffer.
+        """View: the consumer is attached. Blocked: an element that blocks the producer was delivered, and the consumer
+        has not resumed. Flush requested: what was written so far is to be delivered, also from an unfinished buffer.
         Finished: the end of partition was added. Released: everything was given up."""
         self.channel_state_future: int | None = None
         """Channel state future: the checkpoint for which one is open; the channel state writer waits for it."""
         self.written: dict[int, OutputState] = {}
         """Output state: by checkpoint, what the channel state writer has (S24)."""
 
-    # ---- producer --------------------------------------------------------------------------------------------------
+    # ---- producer ----------------------------------------------------------------------------------------------------
     def add(self, element: Element) -> bool:
-        """S1 to S6."""
+        """S1 to S6. The producer adds an element; the consumer is notified if it must be (Flink:
+        `PipelinedSubpartition.add`)."""
         if self.finished or self.released:
             return False
         if self.enqueue(Queued(element)):
@@ -105,9 +106,9 @@ class Subpartition(Faulty, SubpartitionPort):
         return True
 
     def enqueue(self, queued: Queued) -> bool:
-        """S2 to S4, S29. Put an element in its place in the queue.
+        """S2 to S4, S29. Put an element in its place in the queue (Flink: `addBuffer`, `processPriorityBuffer`).
 
-        Answers whether the consumer, if there is one, is to be told of a priority event (S6).
+        Returns whether the consumer, if there is one, is to be notified of a priority event (S6).
         """
         element = queued.element
         if type(element) is Barrier and element.alignment is Alignment.UNALIGNED:
@@ -126,15 +127,15 @@ class Subpartition(Faulty, SubpartitionPort):
         return False
 
     def append(self, ids: tuple[int, ...]) -> None:
-        """S7."""
+        """S7. The producer writes records into the unfinished buffer at the end (Flink: `BufferBuilder.append`)."""
         self.queue.elements[-1].ids += ids
 
     def finish_buffer(self) -> None:
-        """S8."""
+        """S8. The producer finishes the buffer at the end (Flink: `BufferBuilder.finish`)."""
         self.queue.elements[-1].finished = True
 
     def flush(self) -> None:
-        """S9."""
+        """S9. Let the consumer read unfinished buffers, and notify it (Flink: `PipelinedSubpartition.flush`)."""
         elements = self.queue.elements
         if not elements or self.flush_requested:
             return
@@ -144,7 +145,7 @@ class Subpartition(Faulty, SubpartitionPort):
             self.notify(DataAvailable())
 
     def finish(self) -> None:
-        """S10."""
+        """S10. Add the end of the partition (Flink: `finish`)."""
         if self.finished or self.released:
             return
         self.enqueue(Queued(EndOfPartition()))
@@ -152,9 +153,9 @@ class Subpartition(Faulty, SubpartitionPort):
         if self.view:
             self.notify(DataAvailable())
 
-    # ---- consumer --------------------------------------------------------------------------------------------------
+    # ---- consumer ----------------------------------------------------------------------------------------------------
     def attach_view(self) -> None:
-        """S16."""
+        """S16. The consumer attaches its view (Flink: `createReadView`)."""
         if self.released:
             raise PortError(ErrorKind.STATE, "the subpartition is released")
         if self.view:
@@ -162,7 +163,8 @@ class Subpartition(Faulty, SubpartitionPort):
         self.view = True
 
     def poll(self) -> BufferAndBacklog | None:
-        """S17 to S19, S30."""
+        """S17 to S19, S30. Remove and return the next element, or the readable part of an unfinished buffer (Flink:
+        `pollBuffer`)."""
         if self.delivery_blocked():
             self.faults.reach(PRODUCER)
             return None
@@ -190,7 +192,8 @@ class Subpartition(Faulty, SubpartitionPort):
         return None
 
     def available(self, has_credit: bool) -> Availability:
-        """S22."""
+        """S22. Whether the view may be polled with this credit, and the backlog (Flink:
+        `getAvailabilityAndBacklog`)."""
         if has_credit:
             available = self.something_available()
         else:
@@ -198,22 +201,23 @@ class Subpartition(Faulty, SubpartitionPort):
         return Availability(available, self.count_backlog())
 
     def resume(self) -> None:
-        """S23."""
+        """S23. The consumer resumes the blocked subpartition (Flink: `resumeConsumption`)."""
         if not self.blocked:
             raise PortError(ErrorKind.STATE, "the subpartition is not blocked")
         self.blocked = False
 
-    # ---- what can be delivered, and what is announced --------------------------------------------------------------
+    # ---- what can be delivered, and what is announced ----------------------------------------------------------------
     def delivery_blocked(self) -> bool:
-        """S17. Whether delivery is blocked. A priority event in the queue can pass only since FLINK-39018."""
+        """S17. Whether delivery is blocked. A priority event in the queue can pass only since FLINK-39018 (Flink:
+        `isBlocked`)."""
         return self.blocked and not (self.design.priority_passes_blocked and self.queue.priority)
 
     def may_announce_priority(self) -> bool:
-        """S6. The consumer is told only of the first priority event in the queue; a poll names the next one."""
+        """S6. The consumer is notified only of the first priority event in the queue; a poll names the next one."""
         return self.queue.priority == 1 and (self.design.priority_passes_blocked or not self.blocked)
 
     def announce_priority(self) -> None:
-        """S6."""
+        """S6. Notify the consumer of a priority event (Flink: `notifyPriorityEvent`)."""
         if self.view:
             self.notify(PriorityAvailable(self.seq))
 
@@ -224,24 +228,24 @@ class Subpartition(Faulty, SubpartitionPort):
         self.emit(signal)
 
     def count_finished(self) -> int:
-        """S5. The number of finished elements."""
+        """S5. The number of finished elements (Flink: `getNumberOfFinishedBuffers`)."""
         elements = self.queue.elements
         if len(elements) == 1 and elements[0].finished_as_seen:
             return 1
         return max(0, len(elements) - 1)  # only the last one may be unfinished
 
     def something_available(self) -> bool:
-        """S22. Whether something is available."""
+        """S22. Whether something is available (Flink: `isDataAvailableUnsafe`)."""
         return not self.delivery_blocked() and (self.flush_requested or self.count_finished() > 0)
 
     def next_type(self) -> Next:
-        """S20."""
+        """S20. The type of what the next poll returns (Flink: `getNextBufferTypeUnsafe`)."""
         if not self.queue.elements or not self.something_available():
             return Next.NONE
         return _NEXT[self.queue.elements[0].data_type]
 
     def count_backlog(self) -> int:
-        """S21."""
+        """S21. The number of data buffers that can be polled (Flink: `getBuffersInBacklogUnsafe`)."""
         elements = self.queue.elements
         if self.delivery_blocked() or not elements:
             return 0
@@ -249,9 +253,10 @@ class Subpartition(Faulty, SubpartitionPort):
             return self.backlog
         return max(self.backlog - 1, 0)
 
-    # ---- checkpoints -----------------------------------------------------------------------------------------------
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
     def aligned_timeout(self, checkpoint: int) -> None:
-        """S11, S12."""
+        """S11, S12. The alignment timeout: the queued barrier becomes unaligned, and the channel state future gets what
+        it overtakes (Flink: `PipelinedSubpartition.alignedBarrierTimeout`)."""
         if self.channel_state_future != checkpoint:
             return
         elements = self.queue.elements
@@ -264,7 +269,7 @@ class Subpartition(Faulty, SubpartitionPort):
             self.announce_priority()
 
     def abort(self, checkpoint: int, reason: CheckpointReason) -> None:
-        """S13."""
+        """S13. The checkpoint was aborted: its channel state future fails (Flink: `abortCheckpoint`)."""
         if self.channel_state_future == checkpoint:
             self.fail_channel_state_future()
 
@@ -290,21 +295,22 @@ class Subpartition(Faulty, SubpartitionPort):
             self.channel_state_future = None
 
     def persisted(self, checkpoint: int) -> OutputState:
-        """S24."""
+        """S24. The output state of a checkpoint, as far as the channel state writer has it."""
         return self.written.get(checkpoint, _ABSENT)
 
-    # ---- recovery and release --------------------------------------------------------------------------------------
+    # ---- recovery and release ----------------------------------------------------------------------------------------
     def recover(self, element: Element) -> None:
-        """S14."""
+        """S14. Add an element of the recovered output state (Flink: `PipelinedSubpartition.addRecovered`)."""
         self.add(element)
 
     def finish_recovery(self, block: bool) -> None:
-        """S15."""
+        """S15. The recovered output state is complete: add its end if the configuration says so (Flink:
+        `finishReadRecoveredState`, `EndOfOutputChannelStateEvent`)."""
         if block:
             self.add(RecoveryCompletion())
 
     def release(self) -> None:
-        """S26, S27."""
+        """S26, S27. Drop the queue, fail the channel state future, and detach the view (Flink: `release`)."""
         self.queue.clear()
         self.backlog = 0
         self.fail_channel_state_future()
@@ -312,7 +318,7 @@ class Subpartition(Faulty, SubpartitionPort):
         self.released = True
 
     def resources(self) -> Resources:
-        """S25."""
+        """S25. The buffers in the queue, the view, and an open channel state future."""
         return Resources(
             segments=self.backlog,
             heap=0,

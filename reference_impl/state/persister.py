@@ -46,7 +46,8 @@ class Persister(Faulty, PersisterPort):
         """Takes records of a checkpoint for the channel state writer; None: there is none."""
 
     def start(self, checkpoint: int, known: tuple[int, ...]) -> None:
-        """P1 to P3."""
+        """P1 to P3. A checkpoint starts: what is known is written, and from now on what comes before its barrier
+        (Flink: `ChannelStatePersister.startPersisting`)."""
         if self.mode is Mode.RECEIVED and self.last_seen > checkpoint:
             raise PortError(
                 ErrorKind.CHECKPOINT,
@@ -59,13 +60,13 @@ class Persister(Faulty, PersisterPort):
         self.write(checkpoint, known)
 
     def stop(self, checkpoint: int) -> None:
-        """P4, P5."""
+        """P4, P5. A checkpoint is over: nothing more is written for it (Flink: `stopPersisting`)."""
         if checkpoint >= self.last_seen:
             self.mode = Mode.COMPLETED
             self.last_seen = checkpoint
 
     def maybe_persist(self, element: Element) -> None:
-        """P6, P7."""
+        """P6, P7. Write a buffer that came before the barrier of the checkpoint in progress (Flink: `maybePersist`)."""
         if self.mode is Mode.PENDING and type(element) is Buffer:
             self.write(self.last_seen, element.ids)
 
@@ -74,7 +75,8 @@ class Persister(Faulty, PersisterPort):
         return self.mode is Mode.PENDING and type(element) is Buffer
 
     def barrier(self, element: Element) -> int | None:
-        """P8 to P11."""
+        """P8 to P11. An event was taken: the checkpoint of a barrier that counts, or of an announcement, is returned
+        (Flink: `checkForBarrier`)."""
         if type(element) is Announcement:
             return element.checkpoint
         if type(element) is not Barrier:
@@ -87,7 +89,7 @@ class Persister(Faulty, PersisterPort):
         return element.checkpoint
 
     def barrier_received(self) -> bool:
-        """P12."""
+        """P12. Whether the newest barrier was received and its checkpoint is not over (Flink: `hasBarrierReceived`)."""
         return self.mode is Mode.RECEIVED
 
     def write(self, checkpoint: int, ids: tuple[int, ...]) -> None:
@@ -99,7 +101,7 @@ class Persister(Faulty, PersisterPort):
                 self.writer(checkpoint, ids)
 
     def persisted(self, checkpoint: int) -> tuple[int, ...]:
-        """P13."""
+        """P13. The records that were written for a checkpoint."""
         return tuple(self.written.get(checkpoint, ()))
 
     def resources(self) -> Resources:
@@ -107,5 +109,5 @@ class Persister(Faulty, PersisterPort):
         return Resources(0, 0, 0, 0, 0)
 
     def release(self) -> None:
-        """P14."""
+        """P14. Nothing is written from now on."""
         self.mode = Mode.COMPLETED

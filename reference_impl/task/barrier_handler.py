@@ -68,9 +68,9 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
         self.start_delay = 0
         """Start delay: how long after its timestamp the last checkpoint started to align."""
 
-    # ---- what the task takes from its channels ---------------------------------------------------------------------
+    # ---- what the task takes from its channels -----------------------------------------------------------------------
     async def barrier(self, channel: int, barrier: Barrier, timestamp: int) -> None:
-        """H1 to H8."""
+        """H1 to H8. A barrier was taken from a channel (Flink: `SingleCheckpointBarrierHandler.processBarrier`)."""
         if self.is_obsolete(barrier.checkpoint):
             if barrier.alignment is not Alignment.UNALIGNED:
                 self.emit(ConsumptionResumed(channel))
@@ -88,7 +88,7 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
         await self.receive(channel, barrier.alignment, timestamp)
 
     def announcement(self, channel: int, checkpoint: int, seq: int, timestamp: int) -> None:
-        """H10, H11."""
+        """H10, H11. The announcement of a barrier was taken from a channel (Flink: `processBarrierAnnouncement`)."""
         if self.is_obsolete(checkpoint):
             return
         self.meet(checkpoint, Alignment.TIMEOUTABLE, timestamp)
@@ -98,13 +98,13 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
             self.emit(BarrierPrioritized(channel, seq))
 
     def cancel_marker(self, channel: int, checkpoint: int) -> None:
-        """H12, H13."""
+        """H12, H13. A cancel marker was taken from a channel (Flink: `processCancellationBarrier`)."""
         pending = self.state is not State.OVER
         if checkpoint > self.current or (checkpoint == self.current and pending):
             self.abort(checkpoint, CheckpointReason.DECLINED_ON_CANCELLATION_BARRIER)
 
     async def end_of_partition(self, channel: int) -> None:
-        """H14, H15."""
+        """H14, H15. The end of a channel was taken (Flink: `processEndOfPartition`)."""
         self.ended[channel] = True
         self.announced.pop(channel, None)
         if self.state is State.OVER:
@@ -115,9 +115,10 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
         else:
             self.abort(self.current, CheckpointReason.DECLINED_INPUT_END_OF_STREAM)
 
-    # ---- time ------------------------------------------------------------------------------------------------------
+    # ---- time --------------------------------------------------------------------------------------------------------
     async def advance(self, milliseconds: int) -> None:
-        """H16, H17."""
+        """H16, H17. Time passes, and the alignment may time out (Flink: `BarrierAlignmentUtil`,
+        `registerAlignmentTimer`)."""
         self.clock.advance(milliseconds)
         if self.due is None or self.clock.now < self.due:
             return
@@ -130,13 +131,13 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
             self.prioritize_all()
             self.state = State.OVERDUE
 
-    # ---- what comes of it ------------------------------------------------------------------------------------------
+    # ---- what comes of it --------------------------------------------------------------------------------------------
     def is_obsolete(self, checkpoint: int) -> bool:
         """H1. Whether the checkpoint is over, or a newer one is known."""
         return checkpoint < self.current or (checkpoint == self.current and self.state is State.OVER)
 
     def meet(self, checkpoint: int, alignment: Alignment, timestamp: int) -> None:
-        """H2, H3. The task hears of a checkpoint. A newer one becomes the current one."""
+        """H2, H3. The task hears of a checkpoint. A newer one becomes the current one (Flink: `checkNewCheckpoint`)."""
         if checkpoint <= self.current:
             return
         if self.state is not State.OVER:
@@ -148,7 +149,8 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
             self.due = max(self.clock.now, timestamp + self.config.timeout)
 
     async def receive(self, channel: int, alignment: Alignment, timestamp: int) -> None:
-        """H4 to H8, H22. A barrier of the current checkpoint is here. The first one starts the alignment."""
+        """H4 to H8, H22. A barrier of the current checkpoint is here. The first one starts the alignment (Flink:
+        `markCheckpointAlignedAndTransformState`)."""
         if not self.came:
             self.start = self.clock.now
             self.start_delay = max(0, self.clock.now - timestamp)
@@ -169,7 +171,8 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
         self.end()
 
     async def start_unaligned(self) -> bool:
-        """H5, H16, H18, H19. The inputs start first, then the task. Answers no if the start was refused."""
+        """H5, H16, H18, H19. The inputs start first, then the task. Returns no if the start was refused (Flink:
+        `initInputsCheckpoint`, `triggerCheckpoint`)."""
         self.prioritize_all()
         refused = await self.start_inputs(self.current)
         if refused is not None:
@@ -194,7 +197,7 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
             self.emit(BarrierPrioritized(channel, seq))
 
     def abort(self, checkpoint: int, reason: CheckpointReason) -> None:
-        """H3, H12, H15, H18, H23."""
+        """H3, H12, H15, H18, H23. The checkpoint is declined, and is over (Flink: `abortInternal`, `notifyAbort`)."""
         self.end()
         self.current = checkpoint
         self.emit(CheckpointDeclined(checkpoint, reason))
@@ -216,13 +219,15 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
         for channel in blocked:
             self.emit(ConsumptionResumed(channel))
 
-    # ---- whoever looks ---------------------------------------------------------------------------------------------
+    # ---- observers ---------------------------------------------------------------------------------------------------
     def pending(self) -> int | None:
-        """H20."""
+        """H20. The checkpoint in progress; None if there is none (Flink: `isCheckpointPending`,
+        `getLatestCheckpointId`)."""
         return None if self.state is State.OVER else self.current
 
     def alignment_times(self) -> AlignmentTimes:
-        """H24."""
+        """H24. How long the last alignment took, and how late it started (Flink: `getAlignmentDurationNanos`,
+        `getCheckpointStartDelayNanos`)."""
         duration = self.duration if self.start is None else self.clock.now - self.start
         return AlignmentTimes(duration, self.start_delay)
 
@@ -231,5 +236,5 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
         return Resources(0, 0, 0, int(self.due is not None), 0)
 
     def release(self) -> None:
-        """H21."""
+        """H21. The timer is cancelled (Flink: `close`)."""
         self.due = None

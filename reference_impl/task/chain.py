@@ -1,6 +1,7 @@
 """The smallest job: producers, the network, one gate, and a consumer that counts records. Specification: chain.md.
 
-The consumer is a task without a loop: what its gate tells is a signal of the chain, and a scenario says when it takes.
+The consumer is a task without a loop: a notification of its gate is a signal of the chain, and a scenario says when it
+takes.
 """
 
 from __future__ import annotations
@@ -58,15 +59,15 @@ class ChainListener(TaskListener):
         self.signals = signals
 
     def gate_available(self, gate: Any, data: bool, priority: bool) -> Coroutine[Any, Any, None]:
-        """gate.md G6."""
+        """gate.md G6. Emit the notification of the gate."""
         return self.signals.gate_available(gate, data, priority)
 
     def state_consumed(self, channel: ChannelInfo) -> None:
-        """gate.md G7."""
+        """gate.md G7. Emit that the end of recovered data was taken."""
         self.signals.state_consumed(channel)
 
     def credit_announced(self, channel: ChannelInfo, credit: int) -> None:
-        """C8."""
+        """C8. Emit the credit, and give it to the producer's reader."""
         self.signals.credit_announced(channel, credit)
         self.upstream.add_credit(channel, credit)
 
@@ -79,7 +80,7 @@ class ChainOutputs(Outputs):
         """Unwritten: the checkpoints for which output state of a channel could not be written."""
 
     def why_unwritten(self, checkpoint: int) -> CheckpointReason | None:
-        """C23, C31."""
+        """C23, C31. The reason why the output state of a checkpoint was not written; None if it was."""
         return CheckpointReason.IO_EXCEPTION if checkpoint in self.unwritten else None
 
 
@@ -90,7 +91,7 @@ class Chain(Faulty, ChainPort):
     """
 
     def __init__(self, config: ChainConfig, design: Design) -> None:
-        """C28."""
+        """C28. Make the producers and the task, empty or from a restored checkpoint."""
         self.config = config
         self.faults = Faults(self)
         nothing = tuple(() for _ in config.channels)
@@ -126,14 +127,14 @@ class Chain(Faulty, ChainPort):
         )
         self.task = Task(inputs, listener, self.checkpoints, self.counting)
 
-    # ---- producer thread -------------------------------------------------------------------------------------------
+    # ---- producer thread ---------------------------------------------------------------------------------------------
     async def produce(self, channel: int, ids: tuple[int, ...]) -> None:
-        """C1, C32."""
+        """C1, C32. A producer writes records into its subpartition."""
         self.faults.reach(BUFFER_POOL)
         await self.send(channel, Buffer(ids))
 
     async def barrier(self, channel: int, checkpoint: int, alignment: Alignment) -> None:
-        """C2, C31."""
+        """C2, C31. A producer sends the barrier of a checkpoint (Flink: `broadcastEvent`)."""
         try:
             await self.send(channel, Barrier(checkpoint, alignment))
         except PortError:
@@ -141,52 +142,54 @@ class Chain(Faulty, ChainPort):
             raise
 
     async def finish(self, channel: int) -> None:
-        """C3."""
+        """C3. A producer ends its partition."""
         await self.send(channel, EndOfPartition())
 
     async def recover_output(self, channel: int) -> None:
-        """C4, C32."""
+        """C4, C32. A producer recovers the next record of its output state, with its connection descriptor (Flink:
+        `ResultSubpartitionRecoveredStateHandler`)."""
         self.faults.reach(BUFFER_POOL)
         record = self.output_left[channel].pop(0)
         await self.send(channel, RecoveryMetadata(0, channel))
         await self.send(channel, Buffer((record,)))
 
     async def finish_output_recovery(self, channel: int) -> None:
-        """C5."""
+        """C5. A producer has recovered its output state (Flink: `finishReadRecoveredState`)."""
         await self.send(channel, RecoveryCompletion())
 
     async def send(self, channel: int, element: Element) -> None:
-        """C1 to C5."""
+        """C1 to C5. Add an element to the subpartition of a channel."""
         await self.producers.send(self.numbers.infos[channel], element)
 
-    # ---- network thread --------------------------------------------------------------------------------------------
+    # ---- network thread ----------------------------------------------------------------------------------------------
     def transfer(self, channel: int) -> Coroutine[Any, Any, Element | None]:
-        """C10, C31."""
+        """C10, C31. The network carries the next element of a remote channel."""
         return self.producers.transfer(self.numbers.infos[channel])
 
-    # ---- recovery thread -------------------------------------------------------------------------------------------
+    # ---- recovery thread ---------------------------------------------------------------------------------------------
     def recover(self, channel: int) -> Coroutine[Any, Any, None]:
-        """C11, C12."""
+        """C11, C12. The next recovered record is pushed into its channel (Flink:
+        `InputChannelRecoveredStateHandler`)."""
         return self.drainer.recover(self.numbers.infos[channel])
 
     def finish_recovery(self, channel: int) -> Coroutine[Any, Any, None]:
-        """C13."""
+        """C13. The end of recovered data is pushed into its channel (Flink: `finishReadRecoveredState`)."""
         return self.drainer.finish(self.numbers.infos[channel])
 
-    # ---- task thread -----------------------------------------------------------------------------------------------
+    # ---- task thread -------------------------------------------------------------------------------------------------
     def convert(self) -> Coroutine[Any, Any, None]:
-        """C15."""
+        """C15. Convert the recovered channels of the gate (Flink: `convertRecoveredInputChannels`)."""
         return self.gate.convert()
 
     async def request_partitions(self) -> None:
-        """C6, C15."""
+        """C6, C15. Connect the channels with their producers (Flink: `SingleInputGate.requestPartitions`)."""
         await self.gate.request_partitions()
         exclusive = self.config.exclusive_buffers
         credit = 0 if self.config.recovery is Recovery.PUSHED else exclusive
         self.producers.request(credit, exclusive)
 
     async def consume(self) -> Consumed | None:
-        """C16 to C18."""
+        """C16 to C18. Take an element from the gate and process it (Flink: `CheckpointedInputGate.pollNext`)."""
         taken = await self.gate.poll()
         if taken is None:
             return None
@@ -194,16 +197,16 @@ class Chain(Faulty, ChainPort):
         return Consumed(taken.channel, taken.element, taken.more)
 
     def trigger(self, checkpoint: int) -> Coroutine[Any, Any, None]:
-        """C26."""
+        """C26. A checkpoint is triggered by a call instead of a barrier (Flink: `triggerCheckpointAsync`)."""
         return self.checkpoints.trigger(checkpoint)
 
-    # ---- observers and release -------------------------------------------------------------------------------------
+    # ---- observers and release ---------------------------------------------------------------------------------------
     def counted(self) -> tuple[tuple[int, ...], ...]:
-        """C17."""
+        """C17. The records that the consumer has counted so far."""
         return self.counting.take_counted()
 
     def snapshot(self, checkpoint: int) -> ChainCheckpoint:
-        """C27."""
+        """C27. What a checkpoint holds, read back from its files."""
         status = self.checkpoints.status(checkpoint)
         if status is not CheckpointStatus.COMPLETED:
             return ChainCheckpoint(status)
@@ -212,7 +215,7 @@ class Chain(Faulty, ChainPort):
         return ChainCheckpoint(status, self.counting.counted[checkpoint], consumer, output)
 
     async def release(self) -> None:
-        """C29."""
+        """C29. The task, its drainer and its files are released."""
         await self.task.release()
         self.drainer.release()
         for states in self.states:

@@ -1,7 +1,7 @@
 """The gates of a task with their barrier handler. Specification: consumer-loop.md, chain.md.
 
-The barrier handler decides when a checkpoint begins and ends. What it tells is done here, in the order in which it
-tells it.
+The barrier handler decides when a checkpoint begins and ends. Its signals are acted on here, in their
+order.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class TaskHandler(BarrierHandler):
         self.checkpointed = checkpointed
 
     async def start_inputs(self, checkpoint: int) -> CheckpointReason | None:
-        """M10, chain.md C21."""
+        """M10, chain.md C21. The inputs of the task start the checkpoint (Flink: `CheckpointableTask`,
+        `initInputsCheckpoint`)."""
         return await self.checkpointed.start_inputs(checkpoint)
 
 
@@ -55,7 +56,7 @@ class CheckpointedInputs(ABC):
         self.clock = Clock()
         self.handler = TaskHandler(config, self)
 
-    # ---- what comes in ---------------------------------------------------------------------------------------------
+    # ---- what comes in -----------------------------------------------------------------------------------------------
     async def take(self, info: ChannelInfo, element: Element, timestamp: int) -> None:
         """M8, M9, chain.md C19. An element that the task has taken. Records are of no concern here.
 
@@ -94,9 +95,9 @@ class CheckpointedInputs(ABC):
     def meet(self, checkpoint: int) -> None:
         """chain.md C20. The task hears of a checkpoint."""
 
-    # ---- what the barrier handler tells: one method for each signal ------------------------------------------------
+    # ---- what the barrier handler asks for: one method for each signal -----------------------------------------------
     async def hear(self) -> None:
-        """M11, chain.md C19, C20, C24. Do what the barrier handler has told, in its order."""
+        """M11, chain.md C19, C20, C24. Act on the signals of the barrier handler, in their order."""
         if not self.handler.signals:
             return
         told, self.handler.signals = self.handler.signals, []
@@ -117,7 +118,8 @@ class CheckpointedInputs(ABC):
         await self.handler_was_heard()
 
     async def start_inputs(self, checkpoint: int) -> CheckpointReason | None:
-        """M10, chain.md C21, C31. Returns why the inputs refuse. What was told is done first. Raises: PortError."""
+        """M10, chain.md C21, C31. Returns why the inputs refuse. Signals of the handler are acted on first. Raises:
+        PortError."""
         await self.hear()
         try:
             await self.begin(checkpoint)
@@ -148,13 +150,13 @@ class CheckpointedInputs(ABC):
         """M11, chain.md C24 (Flink: `CheckpointableTask.abortCheckpointOnBarrier`)."""
 
     async def handler_was_heard(self) -> None:
-        """chain.md C24. All that the handler has told was done."""
+        """chain.md C24. All signals of the handler were acted on."""
 
-    # ---- observers and release -------------------------------------------------------------------------------------
+    # ---- observers and release ---------------------------------------------------------------------------------------
     def resources(self) -> list[Resources]:
         """M14. A timer is something that listens."""
         return [self.handler.resources()]
 
     def release(self) -> None:
-        """M15, chain.md C29."""
+        """M15, chain.md C29. The timer of the barrier handler is cancelled (Flink: `CheckpointedInputGate.close`)."""
         self.handler.release()

@@ -1,7 +1,7 @@
 """The part of a task in its checkpoints. Specification: chain.md.
 
 The barrier handler decides when the task takes its part, and the subtask checkpoint coordinator decides what it does
-then. What they tell is done here, in the order in which they tell it.
+then. Their signals are acted on here, in their order.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class TaskCheckpoints(CheckpointedInputs):
         self.statuses: dict[int, CheckpointStatus] = {}
         """Status: by checkpoint of which the task has heard."""
 
-    # ---- what comes in ---------------------------------------------------------------------------------------------
+    # ---- what comes in -----------------------------------------------------------------------------------------------
     def meet(self, checkpoint: int) -> None:
         """C20. The checkpoint is pending from now on unless it is obsolete or over."""
         if not self.handler.is_obsolete(checkpoint):
@@ -77,11 +77,12 @@ class TaskCheckpoints(CheckpointedInputs):
         await self.obey()
 
     def is_overdue(self) -> bool:
-        """consumer-loop.md M4, subtask-checkpoint.md T13."""
+        """consumer-loop.md M4, subtask-checkpoint.md T13. Whether a barrier in the inputs or in the outputs is
+        overdue."""
         timer = self.subtask.timer
         return super().is_overdue() or (timer is not None and self.clock.now >= timer[1])
 
-    # ---- what the barrier handler tells: one method for each signal ------------------------------------------------
+    # ---- what the barrier handler asks for: one method for each signal -----------------------------------------------
     async def begin(self, checkpoint: int) -> None:
         """C21 (Flink: `initInputsCheckpoint`). Raises: PortError CHECKPOINT, IO."""
         self.subtask.start_inputs(checkpoint, Alignment.UNALIGNED)
@@ -118,9 +119,9 @@ class TaskCheckpoints(CheckpointedInputs):
             self.subtask.run_async(checkpoint)
             await self.obey()
 
-    # ---- what the subtask checkpoint coordinator calls: one method for each call -----------------------------------
+    # ---- what the subtask checkpoint coordinator calls: one method for each call -------------------------------------
     async def obey(self) -> None:
-        """C21 to C24. Do what the coordinator has called, and pass on what it tells the job master."""
+        """C21 to C24. Do what the coordinator has called, and pass on its messages to the job master."""
         called, self.subtask.signals = self.subtask.signals, []
         for one in called:
             if type(one) is not SubtaskCalled:
@@ -152,7 +153,7 @@ class TaskCheckpoints(CheckpointedInputs):
             self.statuses[told.checkpoint] = CheckpointStatus.DECLINED
         self.port.emit(told)
 
-    # ---- observers and release -------------------------------------------------------------------------------------
+    # ---- observers and release ---------------------------------------------------------------------------------------
     def status(self, checkpoint: int) -> CheckpointStatus:
         """C27. How far a checkpoint is."""
         return self.statuses.get(checkpoint, CheckpointStatus.ABSENT)
@@ -162,7 +163,7 @@ class TaskCheckpoints(CheckpointedInputs):
         return [*super().resources(), self.subtask.resources()]
 
     def release(self) -> None:
-        """C29."""
+        """C29. Barrier handler and subtask checkpoint coordinator are released."""
         super().release()
         self.subtask.release()
 

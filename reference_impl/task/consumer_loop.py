@@ -1,6 +1,7 @@
 """The loop of a task in front of its barrier handler. Specification: consumer-loop.md.
 
-The task is cut behind its handler: what the handler tells is told, and nobody takes part in the checkpoint.
+The task is cut behind its handler: the signals of the handler are those of the port, and nobody takes part in the
+checkpoint.
 """
 
 from __future__ import annotations
@@ -48,36 +49,36 @@ class Elsewhere(Upstream):
         self.port = port
 
     def resume(self, info: ChannelInfo) -> None:
-        """M11."""
+        """M11. Emit that the producer of a channel may go on."""
         self.port.emit(ConsumptionResumed(info.channel))
 
 
 class ToldCheckpoints(CheckpointedInputs):
-    """M11. What the handler tells is passed on."""
+    """M11. The signals of the handler are passed on."""
 
     def __init__(self, port: Port, inputs: Inputs, config: BarrierHandlerConfig) -> None:
         super().__init__(inputs, config)
         self.port = port
 
     async def begin(self, checkpoint: int) -> None:
-        """M10."""
+        """M10. The gate starts the checkpoint in all channels."""
         await self.inputs.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
 
     async def inputs_started(self, told: InputsCheckpointStarted) -> None:
-        """M11."""
+        """M11. Emit that the inputs have started."""
         self.port.emit(told)
 
     async def take_part(self, told: CheckpointTriggered) -> None:
-        """M11."""
+        """M11. Emit that the task is to take its part."""
         self.port.emit(told)
 
     async def inputs_stopped(self, told: InputsCheckpointStopped, declined: bool) -> None:
-        """M11."""
+        """M11. The gate stops the checkpoint, and this is signalled."""
         await self.inputs.checkpoint_stopped(told.checkpoint)
         self.port.emit(told)
 
     async def decline(self, told: CheckpointDeclined) -> None:
-        """M11."""
+        """M11. Emit that the checkpoint is declined."""
         self.port.emit(told)
 
 
@@ -112,35 +113,36 @@ class ConsumerLoop(ConsumerLoopPort):
         self.task = LoopTask(inputs, listener, ToldCheckpoints(self, inputs, config), Telling(self, inputs.numbers))
 
     async def arrive(self, channel: int, element: Element, timestamp: int) -> None:
-        """M2."""
+        """M2. An element arrives from the producer of a channel."""
         if isinstance(element, Barrier):
             self.task.sent[channel, element.checkpoint] = element, timestamp
         await self.gate.arrive(channel, element)
 
     def advance(self, milliseconds: int) -> None:
-        """M4."""
+        """M4. Time passes (Flink: `ProcessingTimeService`)."""
         self.task.advance(milliseconds)
 
     def run_mail(self) -> Coroutine[Any, Any, bool]:
-        """M5, M6."""
+        """M5, M6. Run the oldest mail (Flink: `MailboxProcessor.runMailboxStep`)."""
         return self.task.run_mail()
 
     def process(self) -> Coroutine[Any, Any, InputStatus]:
-        """M7, M12, M13."""
+        """M7, M12, M13. Run the default action once (Flink: `StreamTask.processInput`,
+        `StreamOneInputProcessor.processInput`)."""
         return self.task.process_input()
 
     def idle(self) -> bool:
-        """M14."""
+        """M14. Whether the task has neither a mail nor input."""
         return self.task.idle()
 
     def persisted(self, checkpoint: int) -> tuple[tuple[int, ...], ...]:
-        """M14."""
+        """M14. By channel, the records that were written for a checkpoint."""
         return self.gate.persisted(checkpoint)
 
     def release(self) -> Coroutine[Any, Any, None]:
-        """M15."""
+        """M15. The task is over: mails, gate and handler are released."""
         return self.task.release()
 
     def resources(self) -> Resources:
-        """M14."""
+        """M14. What gate and handler hold."""
         return together(self.task.resources())

@@ -60,25 +60,28 @@ class Inputs:
         await self.gates[info.gate].end_of_output_state(info.channel)
 
     async def checkpoint_started(self, barrier: Barrier) -> None:
-        """C21, consumer-loop.md M10."""
+        """C21, consumer-loop.md M10. Every gate starts the checkpoint in all its channels (Flink:
+        `InputGate.checkpointStarted`)."""
         for gate in self.gates:
             await gate.checkpoint_started(barrier)
 
     async def checkpoint_stopped(self, checkpoint: int) -> None:
-        """C23, consumer-loop.md M11."""
+        """C23, consumer-loop.md M11. Every gate stops the checkpoint in all its channels (Flink:
+        `InputGate.checkpointStopped`)."""
         for gate in self.gates:
             await gate.checkpoint_stopped(checkpoint)
 
     def finished(self) -> bool:
-        """consumer-loop.md M7, task-restore.md E14. Whether every gate has ended."""
+        """consumer-loop.md M7, task-restore.md E14. Whether every gate has ended (Flink: `InputGate.isFinished`)."""
         return all(gate.finished() for gate in self.gates)
 
     def available(self) -> bool:
-        """consumer-loop.md M14. Whether something can be polled from a gate."""
+        """consumer-loop.md M14. Whether something can be polled from a gate (Flink: `InputGate.isAvailable`)."""
         return any(gate.available() for gate in self.gates)
 
     async def release(self) -> None:
-        """C29, consumer-loop.md M15, task-restore.md E20."""
+        """C29, consumer-loop.md M15, task-restore.md E20. All gates and the producers in reach are released (Flink:
+        `InputGate.close`)."""
         for gate in self.gates:
             await gate.release()
         self.upstream.release()

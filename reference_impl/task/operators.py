@@ -33,14 +33,14 @@ class Counting(Operators):
     """Operators that count the records of a gate. In a pipeline, counted records are the state."""
 
     def __init__(self, counted: tuple[tuple[int, ...], ...]) -> None:
-        """C28."""
+        """C28. Begin with what a restored checkpoint has counted."""
         self.records = [list(ids) for ids in counted]
         """Counted: by channel, the records counted, in order."""
         self.counted: dict[int, tuple[tuple[int, ...], ...]] = {}
         """Snapshots: by checkpoint of which the task has taken its part, what was counted then."""
 
     def process(self, info: ChannelInfo, element: Element) -> None:
-        """C17."""
+        """C17. Count the records of a buffer."""
         if type(element) is Buffer:
             self.records[info.channel].extend(element.ids)
 
@@ -61,7 +61,7 @@ class Telling(Operators):
         self.numbers = numbers
 
     def process(self, info: ChannelInfo, element: Element) -> None:
-        """consumer-loop.md M8, task-restore.md E13."""
+        """consumer-loop.md M8, task-restore.md E13. Emit that an element was taken."""
         self.port.emit(ElementTaken(self.numbers.number(info), element))
 
 

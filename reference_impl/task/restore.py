@@ -62,7 +62,7 @@ def in_effect(config: TaskRestoreConfig) -> Recovery:
 class RestoringTask(Task):
     """A task whose state is read before it runs, or while it does.
 
-    The files, and whoever hands on what was fetched, have states of their own.
+    The files, and the executor that hands on what was fetched, have states of their own.
     """
 
     def __init__(
@@ -112,9 +112,10 @@ class RestoringTask(Task):
         """Recovered: by gate, whether it has recovered as far as the restore loop waits for it."""
         self.selected = ALL_GATES
 
-    # ---- the beginning ---------------------------------------------------------------------------------------------
+    # ---- the beginning -----------------------------------------------------------------------------------------------
     async def restore(self) -> None:
-        """E1 to E4."""
+        """E1 to E4. The task begins to restore; with `pushed`, fetched state is spilled first (Flink:
+        `StreamTask.restore`, `restoreStateAndGates`)."""
         self.change(TaskState.INITIALIZING)
         if self.recovery is Recovery.PUSHED and not self.config.spill_directories:
             await self.end(TaskState.FAILED, "there is no directory to spill into")
@@ -138,7 +139,7 @@ class RestoringTask(Task):
             self.reading_into = 0
         self.port.emit(OutputStateRestored(self.config.output_state))
 
-    # ---- executor of channel state ---------------------------------------------------------------------------------
+    # ---- executor of channel state -----------------------------------------------------------------------------------
     async def read(self) -> bool:
         """E5, E18. What fails here fails the task."""
         if self.state is not TaskState.INITIALIZING and self.state is not TaskState.RUNNING:
@@ -202,9 +203,9 @@ class RestoringTask(Task):
         if all(self.recovered):
             self.mails.put((Mail.SUSPEND, 0))
 
-    # ---- task thread -----------------------------------------------------------------------------------------------
+    # ---- task thread -------------------------------------------------------------------------------------------------
     async def turn(self) -> Turn:
-        """E11, E18."""
+        """E11, E18. Run the oldest mail, or else the default action (Flink: `MailboxProcessor.runMailboxLoop`)."""
         if self.is_over():
             return Turn.OVER
         mail = self.mails.take()
@@ -219,7 +220,8 @@ class RestoringTask(Task):
             return Turn.OVER
 
     async def run(self, mail: Mail, index: int) -> None:
-        """E9, E10."""
+        """E9, E10. A mail of the restore: convert a gate, convert all gates, or end the restore loop (Flink:
+        `convertRecoveredInputChannels`, `suspend`)."""
         if mail is Mail.CONVERT:
             await self.convert(self.gates[index])
         elif mail is Mail.INSTALL:
@@ -267,12 +269,13 @@ class RestoringTask(Task):
         ]
 
     def select(self, gate: int) -> None:
-        """E12."""
+        """E12. The operator reads only this gate (Flink: `InputSelectable`)."""
         self.selected = gate
 
-    # ---- checkpoints -----------------------------------------------------------------------------------------------
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
     async def checkpoint(self, checkpoint: int) -> None:
-        """E15, E16."""
+        """E15, E16. Take part in a checkpoint: the channel state that was restored and not consumed is written again
+        (Flink: `triggerCheckpointAsync`)."""
         if not self.can_checkpoint():
             raise PortError(
                 ErrorKind.CHECKPOINT, "the restore has not come far enough", CheckpointReason.DECLINED_TASK_NOT_READY
@@ -283,25 +286,25 @@ class RestoringTask(Task):
             pass
 
     def can_checkpoint(self) -> bool:
-        """E15."""
+        """E15. Whether the restore has come far enough to take part in a checkpoint."""
         if self.recovery is Recovery.RECOVER_FIRST or not self.gates:
             return self.state is TaskState.RUNNING
         if self.recovery is Recovery.PUSHED:
             return self.installed
         return all(gate.requested for gate in self.gates)
 
-    # ---- the end ---------------------------------------------------------------------------------------------------
+    # ---- the end -----------------------------------------------------------------------------------------------------
     def is_over(self) -> bool:
-        """E14, E18, E19."""
+        """E14, E18, E19. Whether the task has finished, failed, or was cancelled."""
         return self.state in _OVER
 
     def change(self, state: TaskState, cause: str = "") -> None:
-        """E1, E10, E14, E18, E19."""
+        """E1, E10, E14, E18, E19. The task changes its state, and signals it (Flink: `Task.transitionState`)."""
         self.state = state
         self.port.emit(TaskStateChanged(state, cause))
 
     async def end(self, state: TaskState, cause: str = "") -> None:
-        """E14, E18, E19, E20. The task is over; whoever waits for it goes on."""
+        """E14, E18, E19, E20. The task is over; every thread that waits for it goes on."""
         self.change(state, cause)
         await self.clean_up()
 
@@ -318,17 +321,17 @@ class RestoringTask(Task):
         await super().release()
 
     async def cancel(self) -> None:
-        """E19."""
+        """E19. The task is cancelled (Flink: `Task.cancelExecution`, `StreamTask.cancel`)."""
         if not self.is_over():
             await self.end(TaskState.CANCELED)
 
     async def release(self) -> None:
-        """E20."""
+        """E20. The task is over: everything is given back (Flink: `StreamTask.cleanUp`)."""
         if not self.is_over():
             self.state = TaskState.CANCELED
         await self.clean_up()
 
-    # ---- observers -------------------------------------------------------------------------------------------------
+    # ---- observers ---------------------------------------------------------------------------------------------------
     def resources(self) -> list[Resources]:
-        """E20. What the gates hold, and whoever reads output state."""
+        """E20. What the gates and the readers of output state hold."""
         return [Resources(segments=self.reading_into), *super().resources()]

@@ -25,17 +25,17 @@ class TaskStates:
 
     # ---- writing: what the subtask checkpoint coordinator calls, one method for each call ----------------------------
     def start(self, checkpoint: int) -> None:
-        """C21, writer.md W3."""
+        """C21, writer.md W3. The writer starts a checkpoint (Flink: `ChannelStateWriter.start`)."""
         if not self.closed:
             at_once(self.writer.start(self.subtask, checkpoint))
 
     def finish_input(self, checkpoint: int) -> None:
-        """C23, writer.md W8."""
+        """C23, writer.md W8. All input state of a checkpoint was given (Flink: `finishInput`)."""
         if not self.closed:
             at_once(self.writer.finish_input(self.subtask, checkpoint))
 
     def finish_output(self, checkpoint: int) -> None:
-        """C22, writer.md W8."""
+        """C22, writer.md W8. All output state of a checkpoint was given (Flink: `finishOutput`)."""
         if not self.closed:
             at_once(self.writer.finish_output(self.subtask, checkpoint))
 
@@ -99,6 +99,6 @@ class WritingSubpartition(Subpartition):
         self.info = info
 
     def write(self, checkpoint: int, ids: tuple[int, ...]) -> None:
-        """C2, C25."""
+        """C2, C25. The output state is written to the files of the task, too."""
         super().write(checkpoint, ids)
         self.states.write_output(self.info, checkpoint, ids)

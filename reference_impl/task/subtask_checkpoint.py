@@ -57,7 +57,8 @@ class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
 
     # ---- the task's thread -------------------------------------------------------------------------------------------
     def start_inputs(self, checkpoint: int, alignment: Alignment) -> None:
-        """T1, T2, T3, T19, T20."""
+        """T1, T2, T3, T19, T20. The inputs start a checkpoint: the writer starts, and the in-flight data of the inputs
+        is prepared (Flink: `SubtaskCheckpointCoordinatorImpl.initInputsCheckpoint`, `prepareInflightDataSnapshot`)."""
         if alignment is Alignment.ALIGNED:
             return
         self.faults.reach(CHANNEL_STATE_WRITER)
@@ -70,15 +71,16 @@ class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
         self.call(checkpoint, SubtaskCall.INPUTS_PREPARE)
 
     def inputs_done(self, checkpoint: int) -> None:
-        """T4."""
+        """T4. All barriers were taken, so the input state is complete (Flink: `ChannelStateWriter.finishInput`)."""
         self.call(checkpoint, SubtaskCall.WRITER_FINISH_INPUT)
 
     def inputs_failed(self, checkpoint: int) -> None:
-        """T4. The result is still needed when the task takes its part."""
+        """T4. The result is still needed when the task takes its part (Flink: `ChannelStateWriter.abort`)."""
         self.call(checkpoint, SubtaskCall.WRITER_ABORT)
 
     def trigger(self, barrier: Barrier, timestamp: int) -> None:
-        """T5 to T8, T20, T21."""
+        """T5 to T8, T20, T21. The task takes its part: it sends the barrier on, and takes the snapshots of its
+        operators (Flink: `checkpointState`)."""
         checkpoint = barrier.checkpoint
         if checkpoint <= self.last:
             self.call(checkpoint, SubtaskCall.WRITER_ABORT_AND_FORGET)
@@ -93,7 +95,8 @@ class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
         self.snapshot(checkpoint, channel_state=barrier.alignment is not Alignment.ALIGNED)
 
     def send(self, barrier: Barrier, timestamp: int) -> None:
-        """T7, T9."""
+        """T7, T9. The operators prepare, the barrier is sent to the outputs, and its timer is set (Flink:
+        `prepareSnapshotPreBarrier`, `broadcastEvent`, `registerAlignmentTimer`)."""
         checkpoint = barrier.checkpoint
         self.call(checkpoint, SubtaskCall.OPERATORS_PREPARE)
         if barrier.alignment is Alignment.UNALIGNED:
@@ -105,7 +108,7 @@ class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
             self.timer = checkpoint, max(self.clock.now, timestamp + self.config.timeout)
 
     def snapshot(self, checkpoint: int, channel_state: bool) -> None:
-        """T8, T18, T21. If it fails, nothing of the checkpoint is left."""
+        """T8, T18, T21. If it fails, nothing of the checkpoint is left (Flink: `takeSnapshotSync`)."""
         if channel_state:
             self.faults.reach(CHANNEL_STATE_WRITER)
             self.call(checkpoint, SubtaskCall.WRITER_FINISH_OUTPUT)
@@ -120,7 +123,7 @@ class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
             self.parts[checkpoint] = AsyncPart(channel_state)
 
     def decline(self, checkpoint: int, reason: CheckpointReason) -> None:
-        """T10."""
+        """T10. The task declines a checkpoint (Flink: `abortCheckpointOnBarrier`, `Environment.declineCheckpoint`)."""
         self.last = max(self.last, checkpoint)
         self.aborted = [one for one in self.aborted if one > self.last]
         self.parts.pop(checkpoint, None)
@@ -129,12 +132,14 @@ class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
         self.call(checkpoint, SubtaskCall.OUTPUTS_CANCEL_MARKER)
 
     def complete(self, checkpoint: int) -> None:
-        """T11, T17."""
+        """T11, T17. The checkpoint coordinator says that a checkpoint is complete (Flink:
+        `notifyCheckpointComplete`)."""
         if self.running:
             self.call(checkpoint, SubtaskCall.OPERATORS_COMPLETE)
 
     def abort(self, checkpoint: int) -> None:
-        """T12, T17."""
+        """T12, T17. The checkpoint coordinator says that a checkpoint was aborted (Flink:
+        `notifyCheckpointAborted`)."""
         if not self.running:
             return
         if self.parts.pop(checkpoint, None) is None and checkpoint > self.last:
@@ -143,7 +148,8 @@ class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
         self.call(checkpoint, SubtaskCall.OPERATORS_ABORT)
 
     def advance(self, milliseconds: int) -> None:
-        """T13."""
+        """T13. Time passes: a barrier in the outputs that is overdue becomes unaligned (Flink:
+        `alignedBarrierTimeout`)."""
         self.clock.advance(milliseconds)
         if self.timer is not None and self.clock.now >= self.timer[1]:
             self.call(self.timer[0], SubtaskCall.OUTPUTS_TIME_OUT)
@@ -151,18 +157,20 @@ class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
 
     # ---- other threads -----------------------------------------------------------------------------------------------
     def finish_part(self, checkpoint: int, part: StatePart) -> None:
-        """T14."""
+        """T14. A part of the state is final (Flink: `OperatorSnapshotFinalizer`, the futures of
+        `OperatorSnapshotFutures`)."""
         if checkpoint in self.parts:
             self.parts[checkpoint].missing.remove(part)
 
     def fail_part(self, checkpoint: int, part: StatePart, reason: CheckpointReason | None) -> None:
-        """T14."""
+        """T14. A part of the state could not be written."""
         if checkpoint in self.parts:
             self.parts[checkpoint].missing.remove(part)
             self.parts[checkpoint].failed[part] = reason or CheckpointReason.ASYNC_EXCEPTION
 
     def run_async(self, checkpoint: int) -> None:
-        """T15, T16. It waits for one part after the other, and ends with the first that has failed."""
+        """T15, T16. It waits for one part after the other, and ends with the first that has failed (Flink:
+        `AsyncCheckpointRunnable.run`)."""
         part = self.parts.get(checkpoint)
         if part is None:
             return
@@ -177,11 +185,11 @@ class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
         self.emit(CheckpointAcknowledged(checkpoint))
 
     def cancel(self) -> None:
-        """T17."""
+        """T17. The task is cancelled: asynchronous parts end without a result (Flink: `cancel`, `closeQuietly`)."""
         self.running = False
         self.parts.clear()
 
-    # ---- whoever looks, and release ----------------------------------------------------------------------------------
+    # ---- observers, and release --------------------------------------------------------------------------------------
     def call(self, checkpoint: int, call: SubtaskCall) -> None:
         """T22. What is called in other parts of the task is a signal."""
         self.emit(SubtaskCalled(checkpoint, call))
@@ -191,6 +199,7 @@ class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
         return Resources(0, 0, 0, int(self.timer is not None), len(self.parts))
 
     def release(self) -> None:
-        """T23."""
+        """T23. The timer is cancelled, and all asynchronous parts end (Flink:
+        `SubtaskCheckpointCoordinatorImpl.close`)."""
         self.timer = None
         self.cancel()

@@ -33,7 +33,7 @@ class Mail(Enum):
 
 
 class TaskListener(RecoveredInputs):
-    """What the gates of a task tell it, or through it their producers."""
+    """Notifications of the gates of a task, to it or through it to their producers."""
 
     def __init__(
         self,
@@ -53,11 +53,11 @@ class TaskListener(RecoveredInputs):
             self.mails.put((Mail.PRIORITY, gate.index))
 
     def consumption_resumed(self, channel: ChannelInfo) -> None:
-        """M11."""
+        """M11. The producer may go on."""
         self.upstream.resume(channel)
 
     def credit_announced(self, channel: ChannelInfo, credit: int) -> None:
-        """chain.md C8."""
+        """chain.md C8. The producer gets credit."""
         self.upstream.add_credit(channel, credit)
 
 
@@ -79,14 +79,15 @@ class Task:
         self.input_has_ended = False
         """Over: whether the default action has ended."""
 
-    # ---- other threads ---------------------------------------------------------------------------------------------
+    # ---- other threads -----------------------------------------------------------------------------------------------
     def advance(self, milliseconds: int) -> None:
-        """M4."""
+        """M4. Time passes; an alignment that is overdue becomes a mail (Flink: `ProcessingTimeService`,
+        `BarrierAlignmentUtil.createRegisterTimerCallback`)."""
         self.checkpoints.clock.advance(milliseconds)
         if self.checkpoints.is_overdue() and (Mail.TIMER, 0) not in self.mails.mails:
             self.mails.put((Mail.TIMER, 0))
 
-    # ---- task thread -----------------------------------------------------------------------------------------------
+    # ---- task thread -------------------------------------------------------------------------------------------------
     async def run_mail(self) -> bool:
         """M5, M6, task-restore.md E11 (Flink: `MailboxProcessor.processMail`)."""
         mail = self.mails.take()
@@ -95,7 +96,7 @@ class Task:
         return mail is not None
 
     async def run(self, mail: Mail, gate: int) -> None:
-        """M5, M6."""
+        """M5, M6. A mail: take priority events, or act on a timer."""
         if mail is Mail.PRIORITY:
             await self.take_priority_events(self.inputs.gates[gate])
         elif mail is Mail.TIMER:
@@ -146,17 +147,18 @@ class Task:
         elif type(element) is not Buffer:
             await self.checkpoints.take(info, element, timestamp)
 
-    # ---- observers and release -------------------------------------------------------------------------------------
+    # ---- observers and release ---------------------------------------------------------------------------------------
     def idle(self) -> bool:
-        """M14."""
+        """M14. Whether there is neither a mail nor input to process."""
         return not self.mails.mails and (self.input_has_ended or not self.inputs.available())
 
     async def release(self) -> None:
-        """M15, chain.md C29, task-restore.md E20."""
+        """M15, chain.md C29, task-restore.md E20. Mailbox, gates and handler are released (Flink:
+        `StreamTask.cleanUp`)."""
         self.mails.close()
         await self.inputs.release()
         self.checkpoints.release()
 
     def resources(self) -> list[Resources]:
-        """M14."""
+        """M14. What gates and handler hold."""
         return [*self.inputs.resources(), *self.checkpoints.resources()]

@@ -32,40 +32,41 @@ class TaskRestore(Faulty, TaskRestorePort):
         )
 
     def restore(self) -> Coroutine[Any, Any, None]:
-        """E1 to E4."""
+        """E1 to E4. The task begins to restore (Flink: `StreamTask.restore`)."""
         return self.task.restore()
 
     def read(self) -> Coroutine[Any, Any, bool]:
-        """E5, E18."""
+        """E5, E18. The executor of the channel state reads on (Flink:
+        `SequentialChannelStateReaderImpl.readInputData`)."""
         return self.task.read()
 
     def turn(self) -> Coroutine[Any, Any, Turn]:
-        """E11, E18."""
+        """E11, E18. The task's thread takes a turn of its mailbox loop (Flink: `MailboxProcessor.runMailboxLoop`)."""
         return self.task.turn()
 
     def select(self, gate: int) -> None:
-        """E12."""
+        """E12. The operator reads only this gate (Flink: `InputSelectable`)."""
         self.task.select(gate)
 
     def checkpoint(self, checkpoint: int) -> Coroutine[Any, Any, None]:
-        """E15, E16."""
+        """E15, E16. The task takes part in a checkpoint (Flink: `triggerCheckpointAsync`)."""
         return self.task.checkpoint(checkpoint)
 
     async def arrive(self, channel: int, element: Element) -> None:
-        """E17."""
+        """E17. A producer adds an element to the subpartition of a channel."""
         if not self.task.is_over():
             await self.producers.send(self.numbers.infos[channel], element)
 
     def cancel(self) -> Coroutine[Any, Any, None]:
-        """E19."""
+        """E19. The task is cancelled (Flink: `StreamTask.cancel`)."""
         return self.task.cancel()
 
     def persisted(self, checkpoint: int) -> tuple[tuple[int, ...], ...]:
-        """E16."""
+        """E16. By channel, the records that a checkpoint holds."""
         return self.task.states.stored(checkpoint) or tuple(() for _ in self.numbers.infos)
 
     def release(self) -> Coroutine[Any, Any, None]:
-        """E20."""
+        """E20. The task is over, and gives everything back."""
         return self.task.release()
 
     def resources(self) -> Resources:

@@ -17,7 +17,7 @@ class RecoveryBuffers(Waitable):
     __slots__ = ("free", "in_use", "released")
 
     def __init__(self, free: int) -> None:
-        """N3."""
+        """N3. The pool from which recovered buffers come."""
         super().__init__("buffer for recovered data")
         self.free = free
         self.in_use: dict[ChannelInfo, int] = {}
@@ -25,7 +25,7 @@ class RecoveryBuffers(Waitable):
         self.released = False
 
     def ready(self) -> bool:
-        """N3, N12."""
+        """N3, N12. Whether a request gets a buffer now, or the task is over."""
         return self.free > 0 or self.released
 
     async def request(self, channel: ChannelInfo) -> None:

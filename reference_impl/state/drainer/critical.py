@@ -22,7 +22,7 @@ class CriticalSections:
     __slots__ = ("gates", "lock")
 
     def __init__(self, gates: Sequence[Gate]) -> None:
-        """N4, N7."""
+        """N4, N7. The drainer lock: a push and its mark, and the start of a checkpoint, exclude each other."""
         self.gates = gates
         self.lock = Lock("drainer lock")
 

@@ -33,7 +33,7 @@ class Drainer:
         """Fully read: whether every record was pushed."""
         self.released = False
         self.to_end = [(gate, number) for gate in gates for number in range(len(gate.channels))]
-        """To end: the channels that were not told that all of their recovered data was pushed."""
+        """To end: the channels that were not notified that all of their recovered data was pushed."""
 
     async def step(self) -> Piece | None:
         """N3 to N5. Raises: PortError IO, RELEASED."""
@@ -48,7 +48,7 @@ class Drainer:
         return None
 
     def has_ended(self) -> bool:
-        """N5. Whether every channel was told the end of its recovered data."""
+        """N5. Whether every channel has got the end of its recovered data."""
         return not self.to_end
 
     async def read_next(self) -> Piece | None:
@@ -83,7 +83,7 @@ class Drainer:
         return self.reader.snapshot()
 
     def release(self) -> None:
-        """N12."""
+        """N12. The task is over: reader and fetched files are closed."""
         self.released = True
         if self.reader is not None:
             self.reader.fetched.close()

@@ -33,7 +33,8 @@ class Slice:
     __slots__ = ("faults", "has_read", "numbers", "reader")
 
     def __init__(self, reader: SnapshotReader, numbers: Numbering, faults: Faults) -> None:
-        """N8."""
+        """N8. What was not pushed when a checkpoint started, for the writer to read (Flink:
+        `FetchedChannelStateReader`)."""
         self.reader = reader
         self.numbers = numbers
         self.faults = faults
@@ -51,7 +52,7 @@ class Slice:
         return self.numbers.number(ChannelInfo(piece.gate, piece.channel)), piece.records
 
     def close(self) -> None:
-        """N9 to N11."""
+        """N9 to N11. The snapshot is closed, and its grant given back."""
         self.reader.close()
 
 
@@ -62,7 +63,7 @@ class InputStates:
     """
 
     def __init__(self, gates: Sequence[Gate], numbers: Numbering, faults: Faults) -> None:
-        """N8."""
+        """N8. The writer of the task's input state, and the gates of which it is."""
         self.gates = gates
         self.faults = faults
         self.numbers = numbers

@@ -18,7 +18,7 @@ Slices = dict[ChannelInfo, tuple[int, ...]]
 
 
 class ListDrainer:
-    """Whoever owns it says which channel is next."""
+    """Its owner says which channel is next."""
 
     def __init__(
         self, gates: Sequence[Gate], recovery: Recovery, to_recover: Mapping[ChannelInfo, Sequence[int]]
@@ -40,11 +40,11 @@ class ListDrainer:
         await self.critical.push(channel, (left[0],), commit)
 
     async def finish(self, channel: ChannelInfo) -> None:
-        """C13."""
+        """C13. Push the end of recovered data into the channel."""
         await self.critical.gates[channel.gate].finish_recovery(channel.channel)
 
     async def snapshot(self, checkpoint: int) -> Slices:
-        """C14. Answers the undrained records, by channel.
+        """C14. Returns the undrained records, by channel.
 
         Raises: PortError CHECKPOINT DECLINED_TASK_NOT_READY with `pushed`, before conversion.
         """
@@ -59,10 +59,10 @@ class ListDrainer:
         return await self.critical.mark(checkpoint, self.undrained)
 
     def undrained(self) -> Slices:
-        """C14."""
+        """C14. By channel, the records that were not pushed yet."""
         return {channel: tuple(ids) for channel, ids in self.left.items()}
 
     def release(self) -> None:
-        """C29."""
+        """C29. The task is over: nothing is pushed any more."""
         for ids in self.left.values():
             ids.clear()

@@ -12,7 +12,7 @@ from .buffers import RecoveryBuffers
 
 
 class RecoveredInputs:
-    """It listens to the gates of a task. What they tell their reader is of no concern: the owner asks them."""
+    """It listens to the gates of a task. Their notifications are of no concern: the owner asks them."""
 
     def __init__(self, channels: Iterable[int], buffers: RecoveryBuffers) -> None:
         """`channels`: by gate, how many it has."""
@@ -22,17 +22,18 @@ class RecoveredInputs:
         """Consumed: by gate, out of how many channels the end of recovered data was taken."""
 
     async def gate_available(self, gate: Any, data: bool, priority: bool) -> None:
-        """N6."""
+        """N6. The task asks its gates, and needs no notification."""
 
     def state_consumed(self, channel: ChannelInfo) -> None:
-        """N6."""
+        """N6. Count the channels of a gate whose recovered data was consumed (Flink:
+        `InputGate.getStateConsumedFuture`)."""
         self.consumed[channel.gate] += 1
 
     def consumption_resumed(self, channel: ChannelInfo) -> None:
-        """N6."""
+        """N6. There is no producer that is blocked."""
 
     def credit_announced(self, channel: ChannelInfo, credit: int) -> None:
-        """N6."""
+        """N6. There is no producer that needs credit."""
 
     def was_taken(self, channel: ChannelInfo, element: Element) -> None:
         """N6. The task has taken an element. The buffer of recovered data is given back."""

@@ -36,7 +36,7 @@ class Recovering(Faulty, DrainerPort):
     """Gates, drainer and hand-overs have states of their own."""
 
     def __init__(self, config: DrainerConfig, design: Design) -> None:
-        """N1."""
+        """N1. Fetch the channel state into spill files, and make the gates with recovered channels."""
         self.faults = Faults(self)
         self.storage = Storage(False, self.faults)
         segment = config.segment_records * RECORD_BYTES
@@ -59,7 +59,7 @@ class Recovering(Faulty, DrainerPort):
         self.states = InputStates(self.gates, numbering(config.gates), self.faults)
         """Handed over: what is to be written, and what is written."""
 
-    # ---- task thread -----------------------------------------------------------------------------------------------
+    # ---- task thread -------------------------------------------------------------------------------------------------
     async def install(self) -> None:
         """N2. The drainer is installed by the mail that converts the gates."""
         for gate in self.gates:
@@ -68,7 +68,7 @@ class Recovering(Faulty, DrainerPort):
         self.ready = RecoveryTrigger.DRAINING
 
     async def take(self, gate: int) -> Drained | None:
-        """N6."""
+        """N6. The task takes an element; when all recovered data was consumed, the recovery has come to its end."""
         taken = await self.gates[gate].poll()
         if taken is not None:
             self.inputs.was_taken(ChannelInfo(gate, taken.channel), taken.element)
@@ -77,7 +77,8 @@ class Recovering(Faulty, DrainerPort):
         return None if taken is None else Drained(gate, taken.channel, taken.element)
 
     async def checkpoint(self, checkpoint: int) -> None:
-        """N7, N8."""
+        """N7, N8. A checkpoint starts: the writer gets what was pushed from the channels, and the rest from a snapshot
+        of the fetched files."""
         if self.ready is RecoveryTrigger.NOT_READY:
             raise PortError(
                 ErrorKind.CHECKPOINT, "the state is still fetched", CheckpointReason.DECLINED_TASK_NOT_READY
@@ -88,12 +89,12 @@ class Recovering(Faulty, DrainerPort):
         await self.states.hand_over(checkpoint, snapshot, self.is_over)
 
     def abort(self, checkpoint: int) -> None:
-        """N11."""
+        """N11. A checkpoint is aborted in the writer (Flink: `ChannelStateWriter.abort`)."""
         self.states.abort(checkpoint)
 
-    # ---- other threads ---------------------------------------------------------------------------------------------
+    # ---- other threads -----------------------------------------------------------------------------------------------
     async def drain(self) -> Piece | None:
-        """N3 to N5, N12."""
+        """N3 to N5, N12. Push the next fetched buffer into its channel (Flink: `FetchedChannelStateDrainer`)."""
         if self.over:
             return None
         try:
@@ -105,24 +106,24 @@ class Recovering(Faulty, DrainerPort):
             raise
 
     async def arrive(self, gate: int, channel: int, record: int) -> None:
-        """N6."""
+        """N6. A live record arrives in a channel."""
         await self.gates[gate].arrive(channel, Buffer((record,)))
 
     def write(self) -> bool:
         """N9, N10. The next request."""
         return self.states.write()
 
-    # ---- the end ---------------------------------------------------------------------------------------------------
+    # ---- the end -----------------------------------------------------------------------------------------------------
     def is_over(self) -> bool:
-        """N12."""
+        """N12. Whether the task has failed or was cancelled."""
         return self.over
 
     async def cancel(self) -> None:
-        """N12."""
+        """N12. The task is cancelled."""
         await self.release()
 
     async def release(self) -> None:
-        """N12. Whoever waits for the upstream goes on."""
+        """N12. A thread that waits for the upstream goes on."""
         self.over = True
         self.states.close()
         self.drainer.release()
@@ -130,16 +131,16 @@ class Recovering(Faulty, DrainerPort):
         for gate in self.gates:
             await gate.release()
 
-    # ---- observers -------------------------------------------------------------------------------------------------
+    # ---- observers ---------------------------------------------------------------------------------------------------
     def stored(self, checkpoint: int) -> tuple[tuple[int, ...], ...] | None:
-        """N9."""
+        """N9. By channel, the records that a completed checkpoint holds; None if it is not complete."""
         return self.states.stored(checkpoint)
 
     def trigger(self) -> RecoveryTrigger:
-        """N2, N6."""
+        """N2, N6. How far the recovery has come."""
         return self.ready
 
     def resources(self) -> Resources:
-        """N12."""
+        """N12. What gates, files and grants are held."""
         grants = 0 if self.fetched is None else self.fetched.grants
         return together([gate.resources() for gate in self.gates], self.storage, grants)

@@ -41,9 +41,10 @@ class Spill(Faulty, SpillPort):
         self.reader: SpillReader | None = None
         self.snapshots: dict[int, SnapshotReader] = {}
 
-    # ---- thread that fetches ---------------------------------------------------------------------------------------
+    # ---- thread that fetches -----------------------------------------------------------------------------------------
     def append(self, gate: int, channel: int, records: tuple[int, ...]) -> None:
-        """K2 to K5, K14."""
+        """K2 to K5, K14. Append records of one channel to the fetched state (Flink: `FetchedChannelState`,
+        FLINK-38544)."""
         writer = self.writing()
         if not (0 <= gate < len(self.config.gates) and 0 <= channel < self.config.gates[gate]):
             raise PortError(ErrorKind.ARGUMENT, f"the task has no channel {channel} of gate {gate}")
@@ -54,7 +55,7 @@ class Spill(Faulty, SpillPort):
             raise
 
     def finish(self) -> bool:
-        """K6, K14."""
+        """K6, K14. Everything was fetched: the last segment is written."""
         try:
             self.fetched = self.writing().finish()
         except PortError:
@@ -72,19 +73,19 @@ class Spill(Faulty, SpillPort):
         return self.writer
 
     def discard(self) -> None:
-        """K14."""
+        """K14. Delete what was written before `finish`."""
         if self.writer is not None:
             self.writer.discard()
             self.writer = None
 
-    # ---- threads that read -----------------------------------------------------------------------------------------
+    # ---- threads that read -------------------------------------------------------------------------------------------
     def read(self, most: int) -> Piece | None:
-        """K8."""
+        """K8. The reader returns the next records of one channel; None at the end."""
         part = self.reading().next(most * RECORD_BYTES)
         return None if part is None else decode(part)
 
     def commit(self) -> None:
-        """K9."""
+        """K9. What was read last counts as pushed: a later snapshot does not contain it."""
         self.reading().commit()
 
     def reading(self) -> SpillReader:
@@ -94,41 +95,41 @@ class Spill(Faulty, SpillPort):
         return self.reader
 
     def close_reader(self) -> None:
-        """K9."""
+        """K9. The reader gives its grant back."""
         if self.reader is not None:
             self.reader.close()
 
     def snapshot(self, number: int) -> None:
-        """K10."""
+        """K10. A snapshot begins where the last commit of the reader ended."""
         self.snapshots[number] = self.reading().snapshot()
 
     def read_snapshot(self, number: int, most: int) -> Piece | None:
-        """K11."""
+        """K11. The snapshot returns its next records; None at its end."""
         part = self.snapshots[number].next(most * RECORD_BYTES)
         return None if part is None else decode(part)
 
     def close_snapshot(self, number: int) -> None:
-        """K12."""
+        """K12. The snapshot gives its grant back."""
         self.snapshots[number].close()
 
-    # ---- the end ---------------------------------------------------------------------------------------------------
+    # ---- the end -----------------------------------------------------------------------------------------------------
     def force_close(self) -> None:
-        """K13, K14."""
+        """K13, K14. The task is over: all files are deleted, even if somebody still reads."""
         self.discard()
         if self.fetched is not None:
             self.fetched.close()
 
     def release(self) -> None:
-        """K15."""
+        """K15. Everything is closed and deleted."""
         self.force_close()
         self.close_reader()
         for snapshot in self.snapshots.values():
             snapshot.close()
         self.storage.clear()
 
-    # ---- observers -------------------------------------------------------------------------------------------------
+    # ---- observers ---------------------------------------------------------------------------------------------------
     def buffered(self) -> int:
-        """K4."""
+        """K4. The number of appended records that are in memory."""
         return 0 if self.writer is None else self.writer.size // RECORD_BYTES
 
     def resources(self) -> Resources:

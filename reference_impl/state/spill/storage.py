@@ -77,7 +77,7 @@ class Storage:
         return Source(self, number, offset)
 
     def fails(self, place: str) -> bool:
-        """K16. What is called at this place is called now. Returns whether that fails, which nobody is told."""
+        """K16. What is called at this place is called now. Returns whether that fails, which is reported to nobody."""
         try:
             self.faults.reach(place)
         except PortError:
@@ -85,7 +85,7 @@ class Storage:
         return False
 
     def delete(self, number: int) -> None:
-        """K7, K16. Delete a file, and the directory with the last one. Whoever has it open can still close it."""
+        """K7, K16. Delete a file, and the directory with the last one. A reader that has it open can still close it."""
         if self.fails(SPILL_FILE_DELETE):
             return
         if self.in_files:
@@ -159,7 +159,7 @@ class Appender:
         self.storage.fails(SPILL_FILE_CLOSE)
 
     def end(self) -> None:
-        """K5, K14."""
+        """K5, K14. Close the file that was written."""
         self.storage.open -= 1
         if self.file is not None:
             with failing_with_io():
@@ -208,7 +208,7 @@ class Source:
         return data
 
     def close(self) -> None:
-        """K9, K12, K16."""
+        """K9, K12, K16. Close the file that was read."""
         self.storage.open -= 1
         if self.file is not None:
             with failing_with_io():

@@ -120,7 +120,7 @@ class FetchedState:
     __slots__ = ("deleted", "files", "grants", "storage")
 
     def __init__(self, storage: Storage, files: tuple[SpillFile, ...]) -> None:
-        """K6. The first grant is for whoever reads the state."""
+        """K6. The first grant is for the reader of the state."""
         self.storage = storage
         self.files = files
         self.grants = 1
@@ -128,7 +128,7 @@ class FetchedState:
         self.deleted = False
 
     def reader(self) -> SpillReader:
-        """K6. Whoever reads the state. It takes over the first grant."""
+        """K6. The reader of the state. It takes over the first grant."""
         return SpillReader(self)
 
     def acquire(self) -> None:
@@ -144,7 +144,7 @@ class FetchedState:
             self.close()
 
     def close(self) -> None:
-        """K7, K13. Delete the files, once, whoever still reads them."""
+        """K7, K13. Delete the files, once, even if somebody still reads them."""
         if not self.deleted:
             self.deleted = True
             for file in self.files:

@@ -34,11 +34,11 @@ class WriterAtOnce(ChannelStateWriter):
     """Most of its subtasks never need it, so a subtask registers with its first checkpoint."""
 
     def make_executor(self, number: int) -> Executor:
-        """W1, chain.md C25."""
+        """W1, chain.md C25. An executor that executes each request when it is queued."""
         return ExecutorAtOnce(self.storage, number)
 
     async def start(self, subtask: int, checkpoint: int) -> None:
-        """W1, W3, chain.md C25."""
+        """W1, W3, chain.md C25. Register the subtask if it is new, and start the checkpoint."""
         if subtask not in self.executor_of:
             await self.register(subtask)
         await super().start(subtask, checkpoint)

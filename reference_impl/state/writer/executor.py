@@ -35,7 +35,7 @@ class Executor:
         self.aborted_by = -1
         self.cause = CheckpointReason.SUBSUMED
 
-    # ---- the threads of the subtasks -------------------------------------------------------------------------------
+    # ---- the threads of the subtasks ---------------------------------------------------------------------------------
     def join(self, subtask: int) -> None:
         """W1. A subtask uses the executor from now on."""
         self.users.append(subtask)
@@ -87,7 +87,7 @@ class Executor:
             self.file.give_up(CheckpointReason.TASK_CLOSING)
             self.file = None
 
-    # ---- the thread of the executor --------------------------------------------------------------------------------
+    # ---- the thread of the executor ----------------------------------------------------------------------------------
     async def take(self) -> Asked | None:
         """W11. The thread takes the next request, and executes it until it says that it is over."""
         async with self.lock:

@@ -79,7 +79,7 @@ class Promise:
 
 
 class Snapshot(Protocol):
-    """What of the input of a checkpoint lies in spill files. Whoever has it closes it."""
+    """What of the input of a checkpoint lies in spill files. Its owner closes it."""
 
     def next(self) -> tuple[int, tuple[int, ...]] | None:
         """W25. The next piece: its channel and its records; None at the end. Raises: PortError IO, RELEASED."""
@@ -89,7 +89,7 @@ class Snapshot(Protocol):
 
 
 class NumberedSnapshot:
-    """A snapshot that answers what the caller of the port said."""
+    """A snapshot that returns what the caller of the port said."""
 
     __slots__ = ("faults", "number", "pieces", "place", "port")
 
@@ -111,7 +111,7 @@ class NumberedSnapshot:
         return channel, (record,)
 
     def close(self) -> None:
-        """W25."""
+        """W25. Close the snapshot, and signal it with its number."""
         self.port.emit(SnapshotClosed(self.number))
 
 
@@ -152,7 +152,7 @@ class Asked:
         return self.promise is None or self.promise.is_done
 
     def described(self) -> Request:
-        """W11. The request as the port answers it."""
+        """W11. The request as the port returns it."""
         return Request(self.subtask, self.kind, self.checkpoint)
 
     def cancel(self, reason: CheckpointReason) -> None:

@@ -41,14 +41,15 @@ class ChannelStateWriter(Faulty, WriterPort):
         self.results: dict[int, dict[int, Result]] = {}
         """Results: by subtask that is registered, and by checkpoint, those that were neither taken nor aborted."""
         self.newest: dict[tuple[int, int], Result] = {}
-        """By subtask and checkpoint, the last result that was opened, for whoever reads back."""
+        """By subtask and checkpoint, the last result that was opened, to be read back."""
         self.promises: dict[int, Promise] = {}
         self.promised_to: dict[int, Executor] = {}
         """By future, the executor that has its request."""
 
-    # ---- subtasks come and go --------------------------------------------------------------------------------------
+    # ---- subtasks come and go ----------------------------------------------------------------------------------------
     async def register(self, subtask: int) -> tuple[int, ...]:
-        """W1, W2."""
+        """W1, W2. A subtask joins the executor that is registering, or a new one (Flink:
+        `ChannelStateWriteRequestExecutorFactory.getOrCreateExecutor`, `registerSubtask`)."""
         async with self.registry:
             executor = self.registering
             if executor is None:
@@ -63,11 +64,13 @@ class ChannelStateWriter(Faulty, WriterPort):
             return tuple(sorted(executor.users))
 
     def make_executor(self, number: int) -> Executor:
-        """W1."""
+        """W1. A new executor, with a file of its own for each checkpoint (Flink:
+        `ChannelStateWriteRequestExecutorImpl`)."""
         return Executor(self.storage, number)
 
     async def close(self, subtask: int) -> None:
-        """W21, W23."""
+        """W21, W23. A subtask leaves: its pending checkpoints are given up (Flink: `ChannelStateWriterImpl.close`,
+        `releaseSubtask`)."""
         executor = self.executor_of.pop(subtask, None)
         if executor is None:
             return
@@ -81,9 +84,9 @@ class ChannelStateWriter(Faulty, WriterPort):
             await executor.stop()
             self.running.remove(executor)
 
-    # ---- what a subtask asks for -----------------------------------------------------------------------------------
+    # ---- what a subtask asks for -------------------------------------------------------------------------------------
     async def start(self, subtask: int, checkpoint: int) -> None:
-        """W3, W4."""
+        """W3, W4. A checkpoint of a subtask starts, and gets a result (Flink: `ChannelStateWriterImpl.start`)."""
         results = self.results[subtask]
         if checkpoint in results:
             raise PortError(ErrorKind.ARGUMENT, f"subtask {subtask} has a result for checkpoint {checkpoint}")
@@ -94,13 +97,14 @@ class ChannelStateWriter(Faulty, WriterPort):
         await self.executor_of[subtask].submit(request)
 
     async def add_input(self, subtask: int, checkpoint: int, channel: int, records: tuple[int, ...]) -> None:
-        """W5, W6."""
+        """W5, W6. Queue buffers of an input channel (Flink: `addInputData`)."""
         await self.add(RequestKind.INPUT, subtask, checkpoint, channel, records)
 
     async def add_input_from_spill(
         self, subtask: int, checkpoint: int, snapshot: int, pieces: tuple[tuple[int, int], ...]
     ) -> None:
-        """W25."""
+        """W25. Queue a snapshot of spill files; an empty one is closed at once (Flink: `addInputDataFromSpill`,
+        FLINK-38544)."""
         handed_in = NumberedSnapshot(self, self.faults, snapshot, pieces)
         if pieces:
             await self.add_snapshot(subtask, checkpoint, handed_in)
@@ -114,7 +118,7 @@ class ChannelStateWriter(Faulty, WriterPort):
         await self.executor_of[subtask].submit(request)
 
     async def add_output(self, subtask: int, checkpoint: int, channel: int, records: tuple[int, ...]) -> None:
-        """W5."""
+        """W5. Queue buffers of a result subpartition (Flink: `addOutputData`)."""
         await self.add(RequestKind.OUTPUT, subtask, checkpoint, channel, records)
 
     async def add(self, kind: RequestKind, subtask: int, checkpoint: int, channel: int, ids: tuple[int, ...]) -> None:
@@ -128,7 +132,7 @@ class ChannelStateWriter(Faulty, WriterPort):
         await executor.submit(request)
 
     async def add_output_future(self, subtask: int, checkpoint: int, channel: int, future: int) -> None:
-        """W7."""
+        """W7. Queue a promise of buffers of a result subpartition (Flink: `addOutputDataFuture`)."""
         request = Asked(self, RequestKind.OUTPUT, subtask, checkpoint)
         request.channel = channel
         request.promise = self.promises[future] = Promise(self, subtask)
@@ -136,23 +140,23 @@ class ChannelStateWriter(Faulty, WriterPort):
         await executor.submit(request)
 
     async def complete_future(self, future: int, records: tuple[int, ...]) -> None:
-        """W10."""
+        """W10. Keep the promise: its buffers are there."""
         promise = self.promises.pop(future)
         promise.keep(records)
         await self.promised_to.pop(future).wake(promise)
 
     async def fail_future(self, future: int, reason: CheckpointReason) -> None:
-        """W10."""
+        """W10. Break the promise: there will be no buffers."""
         promise = self.promises.pop(future)
         promise.break_it(reason)
         await self.promised_to.pop(future).wake(promise)
 
     async def finish_input(self, subtask: int, checkpoint: int) -> None:
-        """W8."""
+        """W8. All input data of a checkpoint was given (Flink: `finishInput`)."""
         await self.executor_of[subtask].submit(Asked(self, RequestKind.FINISH_INPUT, subtask, checkpoint))
 
     async def finish_output(self, subtask: int, checkpoint: int) -> None:
-        """W8."""
+        """W8. All output data of a checkpoint was given or promised (Flink: `finishOutput`)."""
         await self.executor_of[subtask].submit(Asked(self, RequestKind.FINISH_OUTPUT, subtask, checkpoint))
 
     async def abort(self, subtask: int, checkpoint: int, reason: CheckpointReason) -> None:
@@ -167,13 +171,14 @@ class ChannelStateWriter(Faulty, WriterPort):
         self.results[subtask].pop(checkpoint, None)
 
     def take_result(self, subtask: int, checkpoint: int) -> None:
-        """W4."""
+        """W4. The task takes the result out of the writer (Flink: `getAndRemoveWriteResult`)."""
         if self.results[subtask].pop(checkpoint, None) is None:
             raise PortError(ErrorKind.ARGUMENT, f"subtask {subtask} has no result for checkpoint {checkpoint}")
 
-    # ---- the executors ---------------------------------------------------------------------------------------------
+    # ---- the executors -----------------------------------------------------------------------------------------------
     async def execute(self, subtask: int) -> Request | None:
-        """W2, W11."""
+        """W2, W11. The executor of a subtask executes its next ready request (Flink:
+        `ChannelStateWriteRequestDispatcherImpl.dispatch`)."""
         executor = self.executor_of[subtask]
         request = await executor.take()
         if request is None:
@@ -184,9 +189,9 @@ class ChannelStateWriter(Faulty, WriterPort):
                     self.registering = None
         return executor.execute(request)
 
-    # ---- whoever looks ---------------------------------------------------------------------------------------------
+    # ---- observers ---------------------------------------------------------------------------------------------------
     def read_back(self, subtask: int, checkpoint: int) -> tuple[ChannelState, ...] | None:
-        """W22."""
+        """W22. The channel state of a completed result; None if there is none."""
         result = self.newest.get((subtask, checkpoint))
         if result is None or result.handles is None:
             return None
@@ -200,11 +205,11 @@ class ChannelStateWriter(Faulty, WriterPort):
         )
 
     def files(self) -> tuple[int, ...]:
-        """W22."""
+        """W22. The checkpoints that have a file now."""
         return tuple(sorted(self.storage.checkpoints.values()))
 
     def executors(self) -> tuple[tuple[int, ...], ...]:
-        """W22."""
+        """W22. By executor, its subtasks."""
         return tuple(sorted(tuple(sorted(executor.users)) for executor in self.running if executor.users))
 
     def resources(self) -> Resources:
