@@ -9,8 +9,8 @@ from conformance.models.recovery import ends
 from conformance.models.words import Description, are
 from conformance.ports import BufferAndBacklog, Next
 
-Found = tuple[bool, Description]
-"""Whether something could certainly be taken when a take began; what that is."""
+Found = Description | None
+"""Describes what could certainly be taken when a take began; None: there was nothing."""
 Numbers = Callable[[bool], int | None]
 """Returns the sequence number that the next element with or without priority must carry; None: any."""
 Counted = tuple[int, int]
@@ -25,12 +25,11 @@ certainly follows, or what may follow."""
 def a_take_returns_what_is_available(found: Found, seen: Seen[BufferAndBacklog | None]) -> Judgement:
     """If an element or the end of recovered data can be taken when a take begins, the take returns an element or the
     end of recovered data."""
-    must_answer, first = found
-    if not must_answer:
+    if found is None:
         return False
     if seen.value is not None or ends(seen.signals):
         return True
-    return Broken(FailureClass.STUCK, f"{first()} could be taken when the take began", "the take returned nothing")
+    return Broken(FailureClass.STUCK, f"{found()} could be taken when the take began", "the take returned nothing")
 
 
 _NONE = Next.NONE

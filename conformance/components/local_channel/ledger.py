@@ -17,7 +17,7 @@ from conformance.models.input_state import State
 from conformance.models.lane import Lane
 from conformance.models.records import in_words
 from conformance.models.recovery import Push, ends
-from conformance.models.words import name
+from conformance.models.words import Description, name
 from conformance.ports import (
     PRODUCER,
     Barrier,
@@ -171,12 +171,12 @@ class Ledger(PortLedger):
         """Describes the first priority event that waits."""
         return name(self.lane.urgent[0].element)
 
-    def must_answer(self) -> bool:
-        """Returns whether something could certainly be taken when the take began, and still can, if the producer has
-        failed meanwhile."""
+    def must_find(self) -> Description | None:
+        """Returns what describes the element that could certainly be taken when the take began, and still can, if the
+        producer has failed meanwhile; None: there was none."""
         if not self.due.count or self.end_takes_a_turn():
-            return False
-        return not self.producer_has_failed() or self.something_waits()
+            return None
+        return self.first if not self.producer_has_failed() or self.something_waits() else None
 
     def end_takes_a_turn(self) -> bool:
         """Returns whether a take may find nothing but the end of recovered data, which was handed over too."""

@@ -175,7 +175,7 @@ adopt(
     needs=PUSHED,
     never=(END_TAKEN,),
 )
-adopt(taking.a_take_returns_what_is_available, steps.take, of=lambda ledger: (ledger.must_answer(), ledger.first))
+adopt(taking.a_take_returns_what_is_available, steps.take, of=Ledger.must_find)
 adopt(taking.sequence_numbers_have_no_gaps, steps.take, of=lambda ledger: ledger.next_number)
 
 

@@ -15,6 +15,7 @@ from conformance.models.lane import Recovered
 from conformance.models.records import in_words
 from conformance.models.recovery import Push, ends
 from conformance.models.starts import Refusal
+from conformance.models.words import Description
 from conformance.ports import (
     BUFFER_POOL,
     BufferAndBacklog,
@@ -101,9 +102,10 @@ class Ledger(PortLedger):
 
     something_waits = readable
 
-    def must_answer(self) -> bool:
-        """Returns whether something could certainly be taken when the take began."""
-        return self.due.count > 0 and not self.released
+    def must_find(self) -> Description | None:
+        """Returns what describes the first of what could certainly be taken when the take began; None: there was
+        nothing."""
+        return self.first if self.due.count and not self.released else None
 
     def first(self) -> str:
         """Describes what the next take must find."""
@@ -112,7 +114,7 @@ class Ledger(PortLedger):
 
     def end_must_come(self) -> bool:
         """Returns whether the end of recovered data was next when the take began."""
-        return self.must_answer() and not self.recovered.waiting
+        return self.must_find() is not None and not self.recovered.waiting
 
     def follows(self, taken: BufferAndBacklog) -> tuple[Next, ...]:
         """Returns the next types that a take may return. What is behind the element that it delivers must be named if

@@ -64,11 +64,8 @@ adopt(
     never=(RELEASED,),
 )
 adopt(
-    taking.a_take_returns_what_is_available,
-    steps.take,
-    of=lambda ledger: (ledger.must_answer(), ledger.first),
-    never=(RELEASED,),
-)
+    taking.a_take_returns_what_is_available, steps.take, of=Ledger.must_find, never=(RELEASED,),
+)  # fmt: skip
 adopt(
     taking.sequence_numbers_have_no_gaps,
     steps.take,

@@ -17,7 +17,7 @@ from conformance.models.faults import struck_by
 from conformance.models.kept import keep
 from conformance.models.lane import Lane, Sent
 from conformance.models.starts import BARRIER_MEANWHILE, Refusal
-from conformance.models.words import name
+from conformance.models.words import Description, name
 from conformance.ports import (
     CHANNEL_STATE_WRITER,
     CONNECTION,
@@ -158,11 +158,12 @@ class Ledger(PortLedger):
         lane = self.lane
         return lane.live[0].element if lane.live and not lane.waiting and lane.live[0].stashed else None
 
-    def must_answer(self) -> bool:
-        """Returns whether an element could certainly be taken when the take began."""
+    def must_find(self) -> Description | None:
+        """Returns what describes the element that could certainly be taken when the take began; None: there was
+        none."""
         if not self.alone or self.phase not in FLOWING or self.connection.error_comes:
-            return False
-        return self.takeable() is not None and not self.end_may_follow()
+            return None
+        return self.first if self.takeable() is not None and not self.end_may_follow() else None
 
     def something_waits(self) -> bool:
         """Returns whether an element, the end of recovered data or an error can certainly be taken."""

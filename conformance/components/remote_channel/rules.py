@@ -156,7 +156,7 @@ def the_end_of_recovery_is_notified_once(ledger: Ledger, seen: Took) -> Judgemen
     return recovery.ends(seen.signals) > 0
 
 
-adopt(taking.a_take_returns_what_is_available, steps.take, of=lambda ledger: (ledger.must_answer(), ledger.first))
+adopt(taking.a_take_returns_what_is_available, steps.take, of=Ledger.must_find)
 
 
 @rule(steps.take, invariant="I-22", after_learning=True, formerly=("a-take-says-what-follows",))

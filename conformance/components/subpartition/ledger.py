@@ -13,7 +13,7 @@ from typing import Any
 
 from conformance.driver import PortLedger, Seen
 from conformance.models.consumer import Consumer
-from conformance.models.words import name
+from conformance.models.words import Description, name
 from conformance.ports import (
     CHANNEL_STATE_WRITER,
     PRODUCER,
@@ -240,9 +240,9 @@ class Ledger(PortLedger):
         head = self.head()
         return "nothing" if head is None else name(self.owed(head))
 
-    def must_answer(self) -> bool:
-        """Returns whether the subpartition is not blocked and a poll finds an element."""
-        return not self.blocked and self.readable()
+    def must_find(self) -> Description | None:
+        """Returns what describes the element that a poll finds; None: the subpartition is blocked, or there is none."""
+        return self.first if not self.blocked and self.readable() else None
 
     def next_number(self, has_priority: bool) -> int:
         """Returns the sequence number that the next element must carry."""

@@ -142,7 +142,7 @@ def what_is_announced_can_be_polled(ledger: Ledger, seen: Polled) -> Judgement:
 adopt(
     taking.a_take_returns_what_is_available,
     steps.poll,
-    of=lambda ledger: (ledger.must_answer(), ledger.first),
+    of=Ledger.must_find,
     formerly=("a-poll-hands-out-what-is-readable",),
 )
 
