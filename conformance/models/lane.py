@@ -9,7 +9,9 @@ from __future__ import annotations
 from conformance.models.input_state import InputState
 from conformance.models.records import records
 from conformance.models.starts import DECLINED, SUBSUMED, SUBSUMED_OR_DECLINED, UNOPPOSED, Refusal
-from conformance.ports import Alignment, Barrier, Buffer, Element, EndOfPartition
+from conformance.ports import Alignment, Barrier, Buffer, Element, EndOfPartition, Next
+
+_NONE, _DATA, _EVENT = Next.NONE, Next.DATA, Next.EVENT
 
 
 class Sent:
@@ -86,6 +88,21 @@ class Recovered:
         waiting = self.waiting
         return len(waiting) - (not waiting[-1].sure) if waiting else 0
 
+    def end_waits(self) -> bool:
+        """Returns whether the end of recovered data is certainly next, behind all recovered buffers."""
+        return self.finished and not self.consumed and not self.waiting
+
+    def is_hiding(self) -> bool:
+        """Returns whether recovered data, or its end, was not taken, so that live elements without priority wait."""
+        return bool(self.waiting) or not self.consumed
+
+    def behind_recovered(self, taken: int) -> Next:
+        """Returns the type of what is next once so many more recovered buffers are taken, until the end of recovered
+        data."""
+        if len(self.waiting) > taken:
+            return _DATA
+        return _EVENT if self.finishing and not self.consumed else _NONE
+
     def left(self) -> tuple[int, ...]:
         """Returns the recovered records that were not taken."""
         return records([sent.element for sent in self.waiting])
@@ -145,7 +162,7 @@ class Recovered:
 class Lane(Recovered):
     """The content of a physical channel: recovered buffers, and the live elements that its producer sends."""
 
-    __slots__ = ("arrived", "blocked", "held_back", "hidden", "input", "live", "over", "passes", "urgent")
+    __slots__ = ("arrived", "blocked", "held_back", "input", "live", "over", "passes", "urgent")
 
     def __init__(self, handed_over: tuple[int, ...] = (), recovers: bool = True, passes: bool = True) -> None:
         super().__init__(handed_over, recovers)
@@ -157,8 +174,6 @@ class Lane(Recovered):
         """Priority events, which stand in front of everything else."""
         self.arrived = 0
         """Number of live elements that were sent."""
-        self.hidden = False
-        """Whether live elements without priority must wait behind recovered data, or its end, that was not taken."""
         self.over = False
         """Whether the producer sends no more elements: the end of partition was sent."""
         self.blocked = False
@@ -189,6 +204,15 @@ class Lane(Recovered):
         """Returns what `next` returns if there is no priority event."""
         line = self.waiting or ([] if hidden or self.blocked else self.live)
         return line[0] if line and line[0].sure else None
+
+    def following(self, recovered: int = 0, live: int = 0, shut: bool = False) -> Next:
+        """Returns the type of the next element without priority, once so many more recovered buffers and live elements
+        are taken. `shut`: whether no live element can be taken."""
+        if not self.consumed or len(self.waiting) > recovered:
+            return self.behind_recovered(recovered)
+        if shut or len(self.live) <= live:
+            return _NONE
+        return _DATA if type(self.live[live].element) is Buffer else _EVENT
 
     def head(self) -> Sent | None:
         """Returns the next element without priority; None: there is none."""

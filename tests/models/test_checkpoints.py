@@ -60,3 +60,19 @@ def test_the_end_of_recovered_data_is_taken_once():
     assert (lane.consumed, lane.consumed_again) == (True, False)
     lane.consume_end()
     assert lane.consumed_again
+
+
+def test_what_follows_is_recovered_data_then_its_end_then_live_elements():
+    lane = Lane((0, 1))
+    lane.send(Event(7))
+    assert [lane.following(), lane.following(recovered=1), lane.following(recovered=2)] == ["data", "data", "none"]
+    lane.finishing = lane.finished = True
+    assert lane.following(recovered=2) == "event"
+    assert not lane.end_waits()
+    lane.take_next(has_priority=False)
+    lane.take_next(has_priority=False)
+    assert lane.end_waits()
+    assert lane.is_hiding()
+    lane.consume_end()
+    assert not lane.is_hiding()
+    assert [lane.following(), lane.following(live=1), lane.following(shut=True)] == ["event", "none", "none"]

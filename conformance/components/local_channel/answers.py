@@ -14,18 +14,10 @@ def next_types(ledger: Ledger, taken: BufferAndBacklog) -> tuple[Next, ...]:
     other threads overlapped the take, what they sent may be named or not."""
     lane, element = ledger.lane, taken.element
     has_priority = element.data_type.has_priority
-    recovered = ledger.lane.hidden and not has_priority
-    waiting = len(lane.waiting) - recovered
-    hidden = not lane.consumed or waiting > 0
+    recovered = lane.is_hiding() and not has_priority
+    hidden = not lane.consumed or len(lane.waiting) > recovered
     blocked = lane.blocked or (not recovered and element.data_type.blocks_upstream)
-    behind = 0 if recovered or has_priority else 1
-    owed = _NONE
-    if waiting:
-        owed = _DATA
-    elif hidden:
-        owed = _EVENT if lane.finishing else _NONE
-    elif ledger.view.attached and not blocked and len(lane.live) > behind:
-        owed = _DATA if type(lane.live[behind].element) is Buffer else _EVENT
+    owed = lane.following(recovered, not (recovered or has_priority), shut=blocked or not ledger.view.attached)
     found: tuple[Next, ...] = (owed,)
     last = recovered and not hidden
     if ledger.view.attached and len(lane.urgent) > has_priority and (ledger.lane.passes or not blocked):
@@ -42,7 +34,7 @@ def backlogs(ledger: Ledger, taken: BufferAndBacklog) -> tuple[int, int]:
     which the last one need not be counted. What another thread is adding may count or not."""
     lane, element = ledger.lane, taken.element
     has_priority = element.data_type.has_priority
-    if ledger.lane.hidden and not has_priority:
+    if ledger.lane.is_hiding() and not has_priority:
         return 0, 0
     most = ledger.lane.buffers() - (type(element) is Buffer)
     if not (lane.blocked or element.data_type.blocks_upstream):

@@ -20,13 +20,13 @@ Started = Seen[None, int]
 @goal(steps.take, needs=IN_MEMORY)
 def a_priority_event_passed_recovered_data(ledger: Ledger, seen: Took) -> bool:
     """A barrier was taken before recovered data."""
-    return ledger.lane.hidden and _priority(seen) and ledger.lane.there() > 0
+    return ledger.lane.is_hiding() and _priority(seen) and ledger.lane.there() > 0
 
 
 @goal(steps.take, needs=IN_MEMORY)
 def two_priority_events_waited_in_recovery(ledger: Ledger, seen: Took) -> bool:
     """Two barriers were queued in front of recovered data."""
-    return ledger.lane.hidden and len(ledger.lane.urgent) > 1 and _priority(seen)
+    return ledger.lane.is_hiding() and len(ledger.lane.urgent) > 1 and _priority(seen)
 
 
 @goal(steps.take, needs=PASSES_LOCALLY)
@@ -53,7 +53,7 @@ def an_older_barrier_came_while_one_was_pending(ledger: Ledger, seen: Took) -> b
 @goal(steps.take)
 def live_data_was_written(ledger: Ledger, seen: Took) -> bool:
     """Live data was taken before the barrier of a checkpoint that had started."""
-    if ledger.lane.input.pending is None or ledger.lane.hidden:
+    if ledger.lane.input.pending is None or ledger.lane.is_hiding():
         return False
     return seen.value is not None and type(seen.value.element) is Buffer
 
@@ -130,7 +130,7 @@ def an_older_checkpoint_was_stopped_late(ledger: Ledger, seen: Started) -> bool:
 
 def _started_with_recovered(ledger: Ledger, seen: Started) -> bool:
     lane = ledger.lane
-    if seen.error is not None or not ledger.lane.hidden:
+    if seen.error is not None or not ledger.lane.is_hiding():
         return False
     mark = lane.marks.get(seen.operands[0])
     return (lane.pushed if mark is None else mark.least) - lane.taken > 1
@@ -172,7 +172,7 @@ def released_with_recovered_data(ledger: Ledger, seen: Seen[None]) -> bool:
 @goal(steps.release)
 def released_with_live_data(ledger: Ledger, seen: Seen[None]) -> bool:
     """A release happened while live data was queued."""
-    return not ledger.released and not ledger.lane.hidden and ledger.lane.buffers() > 0
+    return not ledger.released and not ledger.lane.is_hiding() and ledger.lane.buffers() > 0
 
 
 @goal(steps.release)

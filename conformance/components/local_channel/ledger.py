@@ -107,7 +107,6 @@ class Ledger(PortLedger):
         self.begin_life("open")
         recovery = self.config.recovery
         self.lane = Lane(handed_over, recovery is Recovery.PUSHED, passes_blocked)
-        self.lane.hidden = recovery is Recovery.PUSHED or bool(handed_over)
         self.lane.end_left = recovery is Recovery.IN_MEMORY
         self.consumer = NumberedConsumer(bool(handed_over))  # at the conversion the gate asks for the buffers in use
         self.due = Due()
@@ -133,24 +132,24 @@ class Ledger(PortLedger):
 
     def error_waits(self) -> bool:
         """Returns whether nothing stands in front of the error of a producer that has failed but its data."""
-        behind = self.lane.hidden or self.lane.end_left or self.lane.blocked
+        behind = self.lane.is_hiding() or self.lane.end_left or self.lane.blocked
         return self.producer_has_failed() and not self.released and not behind
 
     def something_waits(self) -> bool:
         """Returns whether a take certainly finds something."""
         lane = self.lane
-        if self.released or (not self.lane.hidden and self.producer_has_failed()):
+        if self.released or (not self.lane.is_hiding() and self.producer_has_failed()):
             return False
         if lane.urgent and self._urgent_is_there() and self.priority_passes():
             return True
-        if lane.next_ordinary(self.lane.hidden or not self.view.attached) is not None:
+        if lane.next_ordinary(not lane.consumed or not self.view.attached) is not None:
             return True
-        return self.lane.hidden and lane.finished and not lane.waiting
+        return lane.end_waits()
 
     def must_come_first(self) -> bool:
         """Returns whether the next element must be a priority event."""
         passes = not self.released and self._urgent_is_there() and self.priority_passes()
-        return passes and (not self.lane.urgent[0].silent or not self.lane.hidden)
+        return passes and (not self.lane.urgent[0].silent or not self.lane.is_hiding())
 
     def _urgent_is_there(self) -> bool:
         """Returns whether a priority event is certainly queued: it was added, or the consumer was notified of it."""
@@ -180,7 +179,7 @@ class Ledger(PortLedger):
 
     def end_takes_a_turn(self) -> bool:
         """Returns whether a take may find nothing but the end of recovered data, which was handed over too."""
-        if not self.lane.end_left or self.lane.hidden:
+        if not self.lane.end_left or self.lane.is_hiding():
             return False
         return not self.due.priority or self.lane.urgent[0].silent
 
@@ -189,7 +188,7 @@ class Ledger(PortLedger):
         lane = self.lane
         if self.must_come_first():
             return name(lane.urgent[0].element)
-        if self.lane.hidden:
+        if self.lane.is_hiding():
             return f"recovered {in_words(lane.left())}" if lane.waiting else "the end of recovered data"
         return name(lane.live[0].element) if lane.live else "an unaligned barrier"
 
@@ -200,7 +199,7 @@ class Ledger(PortLedger):
 
     def next_number(self, has_priority: bool) -> int | None:
         """Returns the sequence number that the next element must carry; None: any."""
-        return self.lane.seq if self.lane.hidden and not has_priority else self.seq
+        return self.lane.seq if self.lane.is_hiding() and not has_priority else self.seq
 
     def came_too_late(self) -> bool | None:
         """Returns True if the channel was released before the push began, and False if its release began during the
@@ -356,15 +355,13 @@ class Ledger(PortLedger):
                 self.consumer.empty_takes = 0
                 lane.consumed = True
                 lane.marks = {}
-                self.lane.hidden = bool(lane.waiting)
             return
         self.consumer.empty_takes = 0
         has_priority = taken.element.data_type.has_priority
         self.consumer.expects_priority |= taken.next is _PRIORITY
         self.consumer.took_number(taken.next != "none", taken.seq if has_priority else -1)
-        if self.lane.hidden and not has_priority:
+        if self.lane.is_hiding() and not has_priority:
             lane.take_recovered(taken.seq)
-            self.lane.hidden = not lane.consumed or bool(lane.waiting)
             return
         self.seq += 1
         self.lane.end_left &= has_priority

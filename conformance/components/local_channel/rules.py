@@ -57,7 +57,7 @@ def live_data_waits_behind_recovered_data(ledger: Ledger, seen: Took) -> Judgeme
     """The channel delivers no live element without priority before the task has taken all recovered buffers and the
     end of recovered data."""
     lane = ledger.lane
-    if not ledger.lane.hidden or not lane.live or seen.value is None:
+    if not ledger.lane.is_hiding() or not lane.live or seen.value is None:
         return False
     element = seen.value.element
     if element.data_type.has_priority:
@@ -71,7 +71,7 @@ def live_data_waits_behind_recovered_data(ledger: Ledger, seen: Took) -> Judgeme
 @rule(steps.take, invariant="I-13", tickets=("FLINK-39018", "FLINK-40521"), needs=IN_MEMORY)
 def priority_events_pass_recovered_data(ledger: Ledger, seen: Took) -> Judgement:
     """A priority event of which the consumer was notified is delivered before recovered data."""
-    return _priority_came(ledger, seen) if ledger.due.priority and ledger.lane.hidden else False
+    return _priority_came(ledger, seen) if ledger.due.priority and ledger.lane.is_hiding() else False
 
 
 @rule(
@@ -82,7 +82,7 @@ def priority_events_pass_recovered_data(ledger: Ledger, seen: Took) -> Judgement
 )
 def priority_events_come_first(ledger: Ledger, seen: Took) -> Judgement:
     """If a priority event can be delivered, it is delivered before every element without priority."""
-    return _priority_came(ledger, seen) if ledger.due.priority and not ledger.lane.hidden else False
+    return _priority_came(ledger, seen) if ledger.due.priority and not ledger.lane.is_hiding() else False
 
 
 def _priority_came(ledger: Ledger, seen: Took) -> Judgement:
@@ -158,7 +158,7 @@ def elements_arrive_once_in_order_and_unchanged(ledger: Ledger, seen: Took) -> J
         if element == owed:
             return True
         return Broken(FailureClass.REORDERED, f"{name(owed)} must come next", f"the take returned {name(element)}")
-    hidden = ledger.lane.hidden
+    hidden = ledger.lane.is_hiding()
     waiting = lane.waiting if hidden else lane.live
     if waiting:
         return must_be(waiting[0].element, element)

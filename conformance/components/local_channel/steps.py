@@ -308,7 +308,7 @@ def _due(ledger: Ledger) -> drain.Step | None:
         return request_subpartition()
     if not ledger.lane.finishing:
         return push_recovered() if ledger.push.to_recover else finish_recovered()
-    if ledger.producer_has_failed() and not ledger.lane.hidden:
+    if ledger.producer_has_failed() and not ledger.lane.is_hiding():
         return resume() if ledger.lane.blocked else take()
     if ledger.consumer.awake:
         return take()

@@ -29,8 +29,7 @@ from conformance.ports import (
     Signal,
 )
 
-_NONE, _DATA, _EVENT = Next.NONE, Next.DATA, Next.EVENT
-_NOTHING = (_NONE,)
+_NONE = Next.NONE
 _NOT_PHYSICAL = Refusal((CheckpointReason.DECLINED_TASK_NOT_READY,))
 EXPOSED = "exposed"
 """The phase of an open channel if what it calls can fail. Without faults, the phase of an open channel is `open`."""
@@ -119,14 +118,8 @@ class Ledger(PortLedger):
     def follows(self, taken: BufferAndBacklog) -> tuple[Next, ...]:
         """Returns the next types that a take may return. What is behind the element that it delivers must be named if
         it was certainly queued when the take began; otherwise it may be named."""
-        recovered = self.recovered
-        if len(recovered.waiting) > 1:
-            behind = _DATA
-        elif recovered.finishing and not recovered.consumed:
-            behind = _EVENT
-        else:
-            return _NOTHING
-        return (behind,) if self.due.count > 1 else (behind, _NONE)
+        behind = self.recovered.behind_recovered(1)
+        return (behind,) if self.due.count > 1 or behind is _NONE else (behind, _NONE)
 
     def next_number(self, has_priority: bool) -> int | None:
         """Returns the sequence number that the next buffer must carry; None: any."""

@@ -42,7 +42,7 @@ from conformance.ports import (
 FLOWING = ("live", "starting")
 OPEN = ("new", *FLOWING)
 """Phases of a channel that is not released and has not lost its connection."""
-_PRIORITY, _DATA, _EVENT, _NONE = Next.PRIORITY, Next.DATA, Next.EVENT, Next.NONE
+_PRIORITY = Next.PRIORITY
 _PUSHED = Recovery.PUSHED
 NOTHING = -1
 """Stands for an element that comes without a backlog."""
@@ -167,22 +167,13 @@ class Ledger(PortLedger):
 
     def something_waits(self) -> bool:
         """Returns whether an element, the end of recovered data or an error can certainly be taken."""
-        lane = self.lane
-        at_the_end = lane.finished and not lane.consumed and not lane.waiting
-        return (at_the_end or self.takeable() is not None or self.connection.error_came) and self.phase in FLOWING
+        return (
+            self.lane.end_waits() or self.takeable() is not None or self.connection.error_came
+        ) and self.phase in FLOWING
 
     def following(self) -> Next:
         """Returns the type of what the next take finds, provided that no other operation is in flight."""
-        lane = self.lane
-        if lane.urgent:
-            return _PRIORITY
-        if lane.waiting:
-            return _DATA
-        if not lane.consumed:
-            return _EVENT if lane.finished else _NONE
-        if not lane.live:
-            return _NONE
-        return _DATA if type(lane.live[0].element) is Buffer else _EVENT
+        return _PRIORITY if self.lane.urgent else self.lane.following()
 
     def end_may_follow(self) -> bool:
         """Returns whether the next take may find an end of recovered data that was handed over."""
