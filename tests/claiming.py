@@ -24,7 +24,7 @@ class Modest(With):
 
 
 class Refusing(Subpartition):
-    def fault(self, place: str, kind: Any) -> bool:
+    def fault(self, place: str, kind: Any, nth: int = 1) -> bool:
         return False
 
 

@@ -22,7 +22,7 @@ def run(capsys, *arguments: str) -> tuple[int, str, str]:
 def test_it_lists_the_pages_with_their_titles(capsys):
     status, told, _ = run(capsys)
     assert status == 0
-    assert "jsonl-protocol                    The JSON Lines protocol, version 3\n" in told
+    assert "jsonl-protocol                    The JSON Lines protocol, version 4\n" in told
     assert "specification/gate                The input gate\n" in told
     assert "decisions/01" not in told
     assert str(PAGES) in told

@@ -7,6 +7,7 @@ import contextlib
 import inspect
 import re
 import textwrap
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import cache
 from types import FunctionType
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from conformance.components import COMPONENTS
-from conformance.driver import ANSWERS, Program, Run, Violation, answers_property, run_scenario, unexpected
+from conformance.driver import ANSWERS, Program, Run, Violation, World, answers_property, run_scenario, unexpected
 from conformance.driver.operations import Clause, Operation, must_succeed, operations, phases_of
 from conformance.engines.search import Search
 from conformance.ports import Error, ErrorKind, FaultStruck, Implementation, Port, PortError, find_implementation
@@ -88,18 +89,17 @@ def test_every_method_of_a_port_has_one_row(component):
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
-def test_every_step_stands_once_in_the_row_of_the_method_that_it_calls(component):
+def test_every_case_of_a_step_stands_once_in_the_row_of_the_method_that_it_calls(component):
     steps = COMPONENTS[component].steps
     there = [(clause.step, {method}) for method, _, clause in clauses(component)]
-    assert sorted(there, key=str) == sorted(((step.name, called(step.call)) for step in steps), key=str)
+    assert sorted(there, key=str) == sorted(((step.key, called(step.call)) for step in steps), key=str)
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_the_table_says_which_steps_may_fail_and_in_which_phases_they_are_enabled(component):
-    every = phases(component)
+    every, cases = phases(component), {step.key: step for step in COMPONENTS[component].steps}
     for _, fails, clause in clauses(component):
-        step = COMPONENTS[component].step(clause.step)
-        assert step is not None
+        step = cases[clause.step]
         assert fails == step.fails, clause
         assert set(phases_of(clause, every)) == set(step.during), clause
 
@@ -130,37 +130,52 @@ def kinds(clause: Clause) -> set[ErrorKind]:
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
-def test_the_references_answer_what_the_table_says(component):
+def test_the_references_answer_what_the_table_says(component, monkeypatch):
     """With errors of the kinds that it names; and what must fail does not succeed, unless it keeps its error. No call
     comes before the one after which it is said to come, or after the one before which it is said to come."""
     rows = {clause.step: (method, clause) for method, _, clause in clauses(component)}
+    names = {step.name for step in COMPONENTS[component].steps}
+    several = {step.name for step in COMPONENTS[component].steps if step.case}
     fails = {clause.step for _, fails, clause in clauses(component) if fails}
     fresh = {step.name for step in COMPONENTS[component].steps if step.fresh_port}
-    for run in runs(component):
+    for run, cases in runs(component, monkeypatch):
         before: set[str] = set()
         for entry in run.entries:
             name, outcome = entry.step[0], entry.outcome
-            if outcome is None or name not in rows:
+            if outcome is None or name not in names:
                 continue
-            method, clause = rows[name]
-            if name in fails and outcome.paused_at is None and FaultStruck not in map(type, outcome.signals):
+            key = cases.popleft() if name in several else name
+            method, clause = rows[key]
+            if key in fails and outcome.paused_at is None and FaultStruck not in map(type, outcome.signals):
                 check(clause, outcome.error)
             check_order(clause, before)
             before.add(method)
             if name in fresh:
                 before = set()
+        assert not cases
 
 
-def runs(component: str) -> Iterator[Run]:
-    """Runs of the references that have this component."""
+def runs(component: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Run, deque[str]]]:
+    """Runs of the references that have this component, each with the keys of its steps that have several cases."""
+    began: deque[str] = deque()
+    perform = World.perform
+
+    def noting(world: World, step: tuple[Any, ...]) -> None:
+        if step[0] in world.moves and world.moves[step[0]].cases:
+            began.append(world.case(step).kind.key)
+        perform(world, step)
+
     for name in REFERENCES:
         implementation = find_implementation(name)
         if component in implementation.components():
             search = Search(Program(COMPONENTS[component], implementation))
             for number in range(SCENARIOS):
-                _, run = search.run(f"operations {number}", record=True)
+                began.clear()
+                with monkeypatch.context() as patch:
+                    patch.setattr(World, "perform", noting)
+                    _, run = search.run(f"operations {number}", record=True)
                 assert run.violation is None
-                yield run
+                yield run, began
 
 
 AFTER = re.compile(r"(?:^|: )(?:once[^,]*, )?after `(\w+)`(?: and `(\w+)`)?(?=,| and |$)")
@@ -187,13 +202,13 @@ def check(clause: Clause, error: Error | None) -> None:
 
 # ---- a table that is wrong -------------------------------------------------------------------------------------------
 ROW = "## Operations\n\n| `poll` | it | {} | {} |\n"
-GOOD, BAD = "`poll` (live): at any moment", "`poll_late` (over): must fail, kind *state*"
+GOOD, BAD = "`poll` (live): at any moment", "`poll (late)` (over): must fail, kind *state*"
 
 
 def test_a_row_has_the_steps_of_a_method():
     (row,) = operations(ROW.format(GOOD, BAD))
     assert row.succeeds == (Clause("poll", ("live",), "at any moment"),)
-    assert row.fails == (Clause("poll_late", ("over",), "must fail, kind *state*"),)
+    assert row.fails == (Clause("poll (late)", ("over",), "must fail, kind *state*"),)
 
 
 def test_what_is_no_condition_of_a_step_is_refused():
@@ -271,7 +286,7 @@ def test_a_violation_says_when_the_operation_must_succeed_and_where_that_stands(
 
 def test_without_a_chapter_a_violation_says_what_it_knows():
     assert must_succeed("counter", "add") is None
-    assert must_succeed("spill", "read_uncommitted") is None
+    assert must_succeed("spill", "read (uncommitted)") is None
     step = ("add", 3)
     found = unexpected(answers_property("counter"), Error(ErrorKind.STATE, "no"), step)
     assert found.broken.owed == "add must return a value, or fail with an error that the interface allows here"

@@ -7,7 +7,7 @@ in what a step means.
 from conformance.driver.component import Bound, Component, Components, Defined, find_components
 from conformance.driver.drain import Drain, Each, End, Once, While
 from conformance.driver.judgement import Broken, FailureClass, Judgement, Kind, Level, Unsure, Verdict
-from conformance.driver.ledger import BROKEN, FAILING, Faults, PortLedger
+from conformance.driver.ledger import BROKEN, FAILING, NEXT_CALL, Faults, PortLedger
 from conformance.driver.own_rules import (
     ANSWERS,
     COMES_TO_AN_END,
@@ -45,6 +45,7 @@ __all__ = [
     "DISABLED",
     "FAILING",
     "FINISH",
+    "NEXT_CALL",
     "NO_CIRCLE",
     "NO_LOCK_MEANWHILE",
     "NO_OPERANDS",

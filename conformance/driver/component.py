@@ -30,9 +30,10 @@ def _many(number: int, noun: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Limits how often steps of these kinds, counted together, may occur in one run of an exploration.
+    """Limits how often these steps, counted together, may occur in one run of an exploration.
 
-    With `each`, the limit holds separately for each value of their first operand, for example for each channel.
+    Each case of a step is given by its key. With `each`, the limit holds separately for each value of their first
+    operand, for example for each channel.
     """
 
     steps: tuple[str, ...]
@@ -108,19 +109,17 @@ class Component:
     """The names of the components that it is made of. What is wrong in one of them may show in this one, too."""
 
     def __post_init__(self) -> None:
-        named = (
-            *(name for bound in self.bounds.values() for name in bound.steps),
-            *(step[0] for prefix in self.prefixes for step in prefix if not self.is_turn(step)),
-        )
         if not any(self.final_phase in one.during for one in self.steps):
             raise ValueError(
                 f"{self.name}: none of its steps is enabled in the final phase {self.final_phase!r}, so nobody would"
                 " see what a release leaves behind: enable one that observes, as the one of `resources_step`"
             )
+        named = [step[0] for prefix in self.prefixes for step in prefix if not self.is_turn(step)]
         self._check_names()
         keys = {one.key for one in self.steps}
         unknown = [name for name in named if self.step(name) is None]
         unknown += [key for bias in self.biases for key in bias if key not in keys]
+        unknown += [one for bound in self.bounds.values() for one in bound.steps if one not in keys]
         if unknown:
             raise ValueError(
                 f"{self.name}: a bound, a bias or a prefix names {unknown[0]!r}, which is not one of its steps"

@@ -44,7 +44,7 @@ class Judge:
             self._hold_struck(move, step, operands, signals)
             return
         if seen.error is not None and not (move.fails and seen.error.kind not in FATAL):
-            raise unexpected(self.program.answers, seen.error, step)
+            raise unexpected(self.program.answers, seen.error, step, move.kind.key)
         evidence = self.evidence
         rows = evidence.whole
         if move.concern:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.driver.step import Seen
-from conformance.ports import UNNOTICED, FaultKind, FaultStruck, Places, Signal
+from conformance.ports import PRODUCER, UNNOTICED, FaultKind, FaultStruck, Places, Signal
 
 BROKEN = "broken"
 """The phase of a ledger whose task fails or is cancelled: it is about to be released."""
@@ -18,10 +18,20 @@ FAILING = "failing"
 """The phase of a ledger whose task fails as soon as a poll fails with the error that the port keeps."""
 
 
+NEXT_CALL = (1,)
+"""A fault strikes the next call at its place."""
+_ANY_CALL = (1, 1, 1, 1, 2, 3)
+"""A fault strikes the next call at its place or a later one, each as often as a search draws it. Few loops make more
+than three calls in a scenario."""
+
+
+_LATER = (FaultKind.THROWS, FaultKind.REFUSES)
+
+
 class Faults:
     """Which faults are armed, and where others can be."""
 
-    __slots__ = ("armed", "places")
+    __slots__ = ("armed", "later", "next_only", "places")
 
     def __init__(self, places: Places) -> None:
         """`places`: those of the port, or none if the configuration has no faults."""
@@ -29,25 +39,43 @@ class Faults:
         """Each place, and how what is called there can fail."""
         self.armed: list[str] = []
         """The places at which a fault is armed."""
+        self.later: list[str] = []
+        """Those of them at which it strikes a later call than the next one."""
+        self.next_only: tuple[tuple[str, str], ...] = ()
+        """The faults that the implementation lets strike the next call only."""
 
     def possible(self) -> Sequence[tuple[str, str]]:
-        """Returns the faults that can be armed now, as operands of a step."""
+        """Returns the faults that can be armed now, each as place and kind."""
         return [one for one in self.places if one[0] not in self.armed] if self.places else ()
 
-    def arm(self, place: str, kind: FaultKind) -> None:
+    def calls(self, place: str, kind: str) -> Sequence[int]:
+        """Returns which calls at a place such a fault can strike, counted from now. A producer fails only once, what
+        ends for good has ended from now on, and of a call that is slow or short it does not matter which one it is."""
+        if place != PRODUCER and kind in _LATER and (place, kind) not in self.next_only:
+            return _ANY_CALL
+        return NEXT_CALL
+
+    def arm(self, place: str, kind: FaultKind, nth: int = 1) -> None:
         """Notes that a fault is armed. A call that will be slow, or short, does not fail, so nothing is noted."""
         if kind not in UNNOTICED:
             self.armed.append(place)
+            if nth > 1:
+                self.later.append(place)
 
-    def leave_out(self, place: str, kind: str) -> None:
-        """Notes that the implementation cannot let this fail."""
-        self.places = tuple(one for one in self.places if one != (place, kind))
+    def leave_out(self, place: str, kind: str, nth: int = 1) -> None:
+        """Notes that the implementation cannot let this call fail, and so no later one."""
+        if nth > 1:
+            self.next_only = (*self.next_only, (place, kind))
+        else:
+            self.places = tuple(one for one in self.places if one != (place, kind))
 
     def struck(self, signals: Sequence[Signal]) -> None:
         """Notes that the faults have struck which an operation has signalled."""
         for signal in signals:
             if type(signal) is FaultStruck and signal.place in self.armed:
                 self.armed.remove(signal.place)
+                if signal.place in self.later:
+                    self.later.remove(signal.place)
 
 
 class PortLedger:

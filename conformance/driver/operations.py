@@ -1,10 +1,10 @@
 """What a chapter of the specification says of each operation of a port, in the table of its section *Operations*.
 
 A row of the table is one method of the port: its name, what it returns, the steps in which it must not fail, and those
-in which it may or must. Each step has the phases in which it is enabled, and then the condition in words:
+in which it may or must. Each case of a step has the phases in which it is enabled, and then the condition in words:
 
 ```markdown
-| `poll` | the next element | `poll` (live): at any moment | `poll_late` (released): must fail, kind *state* |
+| `poll` | the next element | `poll` (live): at any moment | `poll (late)` (released): must fail, kind *state* |
 ```
 
 Several steps in a cell have `<br>` between them. A violation quotes the condition that the implementation did not keep.
@@ -23,15 +23,16 @@ ALWAYS = "always"
 """Stands for all phases of a component; `always but failed` for all but one."""
 _SECTION = re.compile(r"^## Operations\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _ROW = re.compile(r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", re.MULTILINE)
-_CLAUSE = re.compile(r"`(\w+)` \(([^)]+)\): (.+)")
+_CLAUSE = re.compile(r"`(\w+(?: \([^`]+\))?)` \(([^)]+)\): (.+)")
 _BREAK = "<br>"
 _NOTHING = "-"
 
 
 class Clause(NamedTuple):
-    """What is said of one step."""
+    """What is said of one step, or of one case of it."""
 
     step: str
+    """Its key."""
     phases: tuple[str, ...]
     """The phases in which it is enabled, or `always`, or `always but` some of them."""
     text: str
@@ -58,7 +59,7 @@ def operations(text: str) -> list[Operation]:
 
 @cache
 def must_succeed(component: str, step: str) -> str | None:
-    """Returns a sentence that says when an operation must succeed, and in which chapter that stands.
+    """Returns a sentence that says when an operation must succeed, and in which chapter that stands. `step`: its key.
 
     None: the chapter of the component says nothing of it, or there is no chapter.
     """

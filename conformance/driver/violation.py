@@ -67,8 +67,10 @@ def _text(what: object) -> str:
         return "an exception that has no text"
 
 
-def unexpected(judged: Property, error: Error, step: Step) -> Violation:
-    """Returns the violation for an operation that failed although the interface allows no error here."""
+def unexpected(judged: Property, error: Error, step: Step, key: str = "") -> Violation:
+    """Returns the violation for an operation that failed although the interface allows no error here.
+
+    `key`: that of the case of the step; empty if the step has no cases, or it does not matter which one it is."""
     classes = {ErrorKind.CRASHED: FailureClass.CRASHED, ErrorKind.HUNG: FailureClass.HUNG}
     owed = f"{step[0]} must return a value, or fail with an error that the interface allows here"
     observed = f"it failed with an error of kind {error.kind}, which the interface does not allow here"
@@ -76,7 +78,7 @@ def unexpected(judged: Property, error: Error, step: Step) -> Violation:
         observed = "it did not return in time"
     elif error.kind is ErrorKind.CRASHED:
         observed = "it did not keep to the interface"
-    elif (condition := must_succeed(judged.component, step[0])) is not None:
+    elif (condition := must_succeed(judged.component, key or step[0])) is not None:
         owed = condition
     observed += f": {error.reason}" if error.reason else ""
     failure_class = classes.get(error.kind, FailureClass.PROTOCOL)

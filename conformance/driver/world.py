@@ -60,6 +60,11 @@ class World:
         busy = thread is not None and thread.coroutine is not None
         return () if busy or self.ledger.phase not in case.during else case.when(self.ledger)
 
+    def case(self, step: Step) -> Move:
+        """Returns the case in which a step begins an operation now."""
+        move = self.moves[step[0]]
+        return move.cases[move.case(self.ledger, step[1:])] if move.cases else move
+
     def enabled(self, step: Step) -> bool:
         """Returns whether the step is enabled now."""
         if step[0] in self.moves:

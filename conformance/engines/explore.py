@@ -76,14 +76,15 @@ class Explorer:
         self._hash = WideHash() if recognition is Recognition.HASH else None
         self._bounds = tuple((key, bound) for key, bound in program.component.bounds.items() if key in scope.most)
         self._bounding = {
-            kind.name: tuple(
+            kind.key: tuple(
                 (place, scope.most[key], bound)
                 for place, (key, bound) in enumerate(self._bounds)
-                if kind.name in bound.steps and not bound.variants
+                if kind.key in bound.steps and not bound.variants
             )
-            for kind in program.component.kinds
+            for kind in program.component.steps
         }
-        self._kinds = tuple(kind.name for kind in program.component.kinds)
+        self._cases = tuple(program.all_cases())
+        self._at_once = tuple(case for name in scope.at_once for case in self._cases if case.kind.name == name)
         self._variants = {
             name: scope.most[key] for key, bound in self._bounds if bound.variants for name in bound.steps
         }
@@ -222,7 +223,7 @@ class Explorer:
     def _go_on(self, world: World, counts: tuple[Any, ...]) -> tuple[Any, ...]:
         """Perform the steps that happen at once. Returns the counts after them. Raises: Violation, ScopeError."""
         for _ in range(MOST_AT_ONCE):
-            following = next((one for name in self.scope.at_once for one in self._enabled(world, name, counts)), None)
+            following = next((one for case in self._at_once for one in self._enabled(world, case, counts)), None)
             if following is None:
                 return counts
             self.transitions += 1
@@ -306,7 +307,10 @@ class Explorer:
             return None
         step = world.program.component.drain.first(world.ledger)
         possible = step is not None and world.enabled(step)
-        return step if possible and step and self._count(step[0], step[1:], counts) is not None else None
+        if step is None or not possible:
+            return None
+        key = world.case(step).kind.key
+        return step if self._count(key, step[1:], counts) is not None else None
 
     def _settle(self) -> int:
         """Find out what the drains have violated that were left to later states. A drain that leads to a state that was
@@ -347,19 +351,20 @@ class Explorer:
     def _possible(self, world: World, at: int) -> Iterator[tuple[Step, tuple[Any, ...]]]:
         """Yields the steps that the ledger enables and the scope allows, each with the counts after it."""
         counts = self._counts[at]
-        for name in self._kinds:
-            yield from self._enabled(world, name, counts)
+        for case in self._cases:
+            yield from self._enabled(world, case, counts)
         for thread in world.threads.values():
             if thread.runnable:
                 for turn in self._turns(at, thread.name):
                     yield turn, counts
 
-    def _enabled(self, world: World, name: str, counts: tuple[Any, ...]) -> Iterator[tuple[Step, tuple[Any, ...]]]:
-        """Yields the steps of one kind that the ledger enables and the scope allows, each with the counts after it."""
-        for operands in world.choices(name)[: self._variants.get(name)]:
-            counted = self._count(name, operands, counts)
+    def _enabled(self, world: World, case: Move, counts: tuple[Any, ...]) -> Iterator[tuple[Step, tuple[Any, ...]]]:
+        """Yields the steps of one case that the ledger enables and the scope allows, each with the counts after it."""
+        key = case.kind.key
+        for operands in world.choices_of(case)[: self._variants.get(key)]:
+            counted = self._count(key, operands, counts)
             if counted is not None:
-                yield (name, *operands), counted
+                yield (case.kind.name, *operands), counted
 
     def _turns(self, at: int, name: str) -> Iterator[Step]:
         """Yields the turns of a paused thread in a state: to its next pause, to its end, to the pauses in between."""
@@ -385,9 +390,9 @@ class Explorer:
         world.close()
         return list(found)
 
-    def _count(self, name: str, operands: tuple[Any, ...], counts: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Returns the counts after a step; None if they are higher than the scope allows."""
-        for place, most, bound in self._bounding.get(name, ()):
+    def _count(self, key: str, operands: tuple[Any, ...], counts: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """Returns the counts after a step of this case; None if they are higher than the scope allows."""
+        for place, most, bound in self._bounding.get(key, ()):
             counted = _one_more(counts[place], operands, bound)
             if (max(counted.values()) if isinstance(counted, _Each) else counted) > most:
                 return None

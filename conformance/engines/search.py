@@ -133,8 +133,15 @@ class Search:
         """Perform a prefix, which leads to a rare state. Raises: Violation."""
         prefixes = self.program.component.prefixes
         for step in prefixes[floor(draw() * len(prefixes))]:
-            if world.enabled(step):
+            if world.enabled(step) and not self._is_refused(world, step):
                 world.perform(step)
+
+    def _is_refused(self, world: World, step: Step) -> bool:
+        """Returns whether a step of a prefix is in another state than its prefix expects, and leads nowhere there."""
+        if self.program.component.is_turn(step):
+            return False
+        case = world.case(step)
+        return case.fails and bool(case.kind.case)
 
     def _draw_life(self, world: World, by_phase: Tables, manner: float, length: int, draw: Callable[[], float]) -> None:
         """Perform steps until the length is reached, or little can happen any more. Raises: Violation."""

@@ -1,6 +1,7 @@
-"""Faults: what fails at the next call, because the scenario says so, and what must be true of the operation it strikes.
+"""Faults: which call fails, because the scenario says so, and what must be true of the operation in which it fails.
 
-A fault is armed by a step and strikes one operation. Rules of the component say what is true afterwards.
+A fault is armed by a step, which says how many calls come before at its place. It strikes one operation. Rules of the
+component say what is true afterwards.
 """
 
 from __future__ import annotations
@@ -10,7 +11,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
-from conformance.driver import Broken, FailureClass, Faults, Judgement, PortLedger, Rules, Seen, Step, Steps, shared
+from conformance.driver import (
+    NEXT_CALL,
+    Broken,
+    FailureClass,
+    Faults,
+    Judgement,
+    PortLedger,
+    Rules,
+    Seen,
+    Step,
+    Steps,
+    shared,
+)
 from conformance.models.answers import whether
 from conformance.models.designs import FAULTS, NOTHING
 from conformance.models.fault_words import call_at
@@ -57,21 +70,31 @@ def _possible(ledger: PortLedger) -> Sequence[tuple[str, str]]:
 def fault_step(
     steps: Steps[P, L], during: tuple[str, ...], weight: int = 1,
     when: Callable[[L], Sequence[tuple[str, str]]] = _possible, armed: Callable[[L, str], None] | None = None,
-) -> Step[L, bool, str, str]:  # fmt: skip
+    once: tuple[str, ...] = (),
+) -> Step[L, bool, str, str, int]:  # fmt: skip
     """Returns the step in which the driver arms a fault. `when`: those of the possible ones that can strike now.
-    `armed`: what else the ledger notes of the place. An implementation that cannot let it fail is not asked again."""
+    `armed`: what else the ledger notes of the place. `once`: the places that a port calls once, so that no later call
+    can fail there. An implementation that cannot let it fail is not asked again."""
 
-    def arm(ledger: L, seen: Seen[bool], place: str, kind: str) -> None:
+    def possible(ledger: L) -> Sequence[tuple[str, str, int]]:
+        calls = ledger.faults.calls
+        return [
+            (place, kind, nth)
+            for place, kind in when(ledger)
+            for nth in (NEXT_CALL if place in once else calls(place, kind))
+        ]
+
+    def arm(ledger: L, seen: Seen[bool], place: str, kind: str, nth: int) -> None:
         if not seen.value:
-            ledger.faults.leave_out(place, kind)
+            ledger.faults.leave_out(place, kind, nth)
             return
-        ledger.faults.arm(place, FaultKind(kind))
+        ledger.faults.arm(place, FaultKind(kind), nth)
         if armed is not None:
             armed(ledger, place)
 
-    @steps.step("driver", during, when=when, learn=arm, weight=weight, in_words=whether("armed", "cannot be armed"))
-    def fault(port: P, ledger: L, place: str, kind: str) -> Answer[bool]:
-        return port.fault(place, FaultKind(kind))
+    @steps.step("driver", during, when=possible, learn=arm, weight=weight, in_words=whether("armed", "cannot be armed"))
+    def fault(port: P, ledger: L, place: str, kind: str, nth: int) -> Answer[bool]:
+        return port.fault(place, FaultKind(kind), nth)
 
     return fault
 
@@ -105,6 +128,18 @@ def see_strikes(rules: Rules[L], places: Places, *on: Step[L, Any, *tuple[Any, .
                     f"at-the-{place}-a-call-{slug}", f"{words} at the place {place}.", on, sees(place, kind),
                     needs=FAULTS, struck=True,
                 )  # fmt: skip
+
+
+def see_later_strikes(rules: Rules[L], *on: Step[L, Any, *tuple[Any, ...]]) -> None:
+    """Declares a goal: a fault has struck one of these steps, at a later call than the next one."""
+
+    def check(ledger: L, seen: Seen[Any]) -> bool:
+        return any(type(one) is FaultStruck and one.place in ledger.faults.later for one in seen.signals)
+
+    rules.sight(
+        "a-later-call-failed", "A call failed that was not the next one at its place when the fault was armed.", on,
+        check, needs=FAULTS, struck=True,
+    )  # fmt: skip
 
 
 def struck_again(faults: Faults, struck: FaultStruck) -> Broken | None:

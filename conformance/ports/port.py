@@ -57,14 +57,15 @@ class Port(ABC):
         """Append a signal to `signals`, where the driver reads it."""
         self.signals.append(signal)
 
-    def fault(self, place: str, kind: FaultKind) -> Answer[bool]:
-        """Arm a fault: the next call of the component at this place fails in this way, and signals `FaultStruck`.
+    def fault(self, place: str, kind: FaultKind, nth: int = 1) -> Answer[bool]:
+        """Arm a fault: the `nth` call of the component at this place fails in this way, and signals `FaultStruck`.
 
-        The places of a component are in `can_fail`. Only an implementation with the capability `faults` is asked for
-        this. At most one fault is armed at a place.
+        Calls are counted from now, whichever operations make them: 1 is the next call. `nth` is 1 for a producer, for
+        what ends for good, and for a call that is to be slow or short. The places of a component are in `can_fail`.
+        Only an implementation with the capability `faults` is asked for this. At most one fault is armed at a place.
 
-        Returns: False if the implementation cannot let what is called there fail; then nothing is armed, and nothing is
-        judged of it.
+        Returns: False if the implementation cannot let this call fail; then nothing is armed, and nothing is judged of
+        it.
         """
         raise PortError(ErrorKind.STATE, "this port cannot let what it calls fail: it must not claim `faults`")
 

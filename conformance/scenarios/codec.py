@@ -19,7 +19,7 @@ from conformance.scenarios.reading import SchemaError, Unreadable, decode_json
 class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):
     """The JSON form of a scenario."""
 
-    schema: Literal[1, 2]
+    schema: Literal[1, 2, 3]
     component: str
     config: dict[str, Any]
     steps: Annotated[tuple[tuple[str | int | bool, ...], ...], Meta(max_length=MOST_STEPS)]
@@ -38,7 +38,7 @@ class EntryFile(Struct, frozen=True, forbid_unknown_fields=True):
 class HistoryFile(Struct, frozen=True, forbid_unknown_fields=True):
     """The JSON form of a history."""
 
-    schema: Literal[2]
+    schema: Literal[3]
     implementation: str
     component: str
     config: dict[str, Any]

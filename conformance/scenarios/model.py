@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from conformance.ports import Outcome
 
-SCHEMA = 2
-"""The version of the JSON form that the suite writes. It reads schema 1 of scenarios too (`former`)."""
+SCHEMA = 3
+"""The version of the JSON form that the suite writes. It reads schemas 1 and 2 of scenarios too (`former`)."""
 
 MOST_STEPS = 10_000
 """How many steps a scenario that is read from a file may have. Those of a search have up to 100, and long ones, of many

@@ -11,7 +11,7 @@ import (
 	"sort"
 )
 
-const protocol = 3
+const protocol = 4
 
 // Hello is the greeting, except what follows from Components.
 type Hello struct {

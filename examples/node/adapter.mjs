@@ -982,7 +982,7 @@ class Gate {
 
 // ---- the protocol ---------------------------------------------------------------------------------------------------
 
-const PROTOCOL = 3;
+const PROTOCOL = 4;
 
 const words = (text) => text.trim().split(/\s+/);
 

@@ -107,11 +107,11 @@ class RecoveredChannel(Faulty, Channel, RecoveredChannelPort):
             self.refused.complete()
             return True
 
-    def fault(self, place: str, kind: FaultKind) -> bool:
+    def fault(self, place: str, kind: FaultKind, nth: int = 1) -> bool:
         """V20. A push that waits for a buffer learns at once that the pool was destroyed."""
         if kind is FaultKind.ENDS and self.refused is not None:
             self.refused.complete()
-        return super().fault(place, kind)
+        return super().fault(place, kind, nth)
 
     # ---- task thread -------------------------------------------------------------------------------------------------
     async def take(self) -> BufferAndBacklog | None:

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import json, os, signal, sys
 
-HELLO = {{"type": "hello", "protocol": 3, "name": "bad", "version": "0", "capabilities": [],
+HELLO = {{"type": "hello", "protocol": 4, "name": "bad", "version": "0", "capabilities": [],
          "components": ["deque", "subpartition", "teleporter"]}}
 
 def say(**message):

@@ -173,8 +173,11 @@ def test_a_request_that_is_not_understood_does_not_end_the_program(program):
         ("print('Welcome!', flush=True)", "did not say hello: it answered 'hello' with 'Welcome!': JSON is malformed"),
         ("sys.exit('no license')", "it exited with status 1; its log ends with:\n  no license"),
         ("pass", "gave no answer to 'hello' within 0.3 s"),
-        ("say(**{**HELLO, 'protocol': 2})", "speaks protocol 2. This suite speaks protocol 3: `arrive` of a gate"),
-        ("say(type='error', reason='too old')", "answered the greeting with: too old. It must speak protocol 3"),
+        (
+            "say(**{**HELLO, 'protocol': 2})",
+            "speaks protocol 2. This suite speaks protocol 4: `fault` has a third argument",
+        ),
+        ("say(type='error', reason='too old')", "answered the greeting with: too old. It must speak protocol 4"),
         ("say(type='opened')", "which is not an answer to that request"),
         ("say(type='hello', protocol=3)", "missing required field `name`"),
     ],

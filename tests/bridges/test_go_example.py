@@ -109,7 +109,7 @@ def test_a_bug_in_the_example_is_found(tmp_path, old, new, expected):
     assert expected in {found.slug for found in result.found}
 
 
-HELLO = {"type": "hello", "protocol": 3, "suite": "0"}
+HELLO = {"type": "hello", "protocol": 4, "suite": "0"}
 OPEN = {"type": "open", "component": "subpartition", "config": {}}
 
 
@@ -124,7 +124,7 @@ def answers_to(adapter: Path, *lines: object) -> list[dict[str, object]]:
 @pytest.mark.parametrize(
     ("request_", "said"),
     [
-        ({**HELLO, "protocol": 2}, "this program speaks protocol 3, not 2"),
+        ({**HELLO, "protocol": 2}, "this program speaks protocol 4, not 2"),
         ({"type": "open", "component": "teleporter", "config": {}}, "no component teleporter"),
         ({"type": "open", "component": "subpartition", "config": {"teeth": 32}}, "teeth"),
         ({"type": "call", "call": ["frobnicate"]}, "no method frobnicate"),

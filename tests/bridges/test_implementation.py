@@ -221,7 +221,7 @@ def test_the_schema_describes_what_is_sent_and_answered(deque_program):
     judge = jsonschema.Draft202012Validator(schema(INTERFACES))
     judge.check_schema(schema(INTERFACES))
     requests = [
-        {"type": "hello", "protocol": 3, "suite": "0"},
+        {"type": "hello", "protocol": 4, "suite": "0"},
         {"type": "open", "component": "deque", "config": {}},
         {"type": "call", "call": ["add", {"handle": 0, "label": 0}]},
         {"type": "scenario", "component": "deque", "config": {}, "calls": [["new", {}], ["poll"]]},

@@ -136,7 +136,7 @@ def test_a_bug_in_the_example_is_found(tmp_path, old, new, component, expected):
         implementation.close()
 
 
-HELLO = {"type": "hello", "protocol": 3, "suite": "0"}
+HELLO = {"type": "hello", "protocol": 4, "suite": "0"}
 OPEN = {"type": "open", "component": "subpartition", "config": {}}
 
 
@@ -151,7 +151,7 @@ def answers_to(*lines: object) -> list[dict[str, object]]:
 @pytest.mark.parametrize(
     ("request_", "said"),
     [
-        ({**HELLO, "protocol": 2}, "this program speaks protocol 3, not 2"),
+        ({**HELLO, "protocol": 2}, "this program speaks protocol 4, not 2"),
         ({"type": "open", "component": "teleporter", "config": {}}, "no component teleporter"),
         ({"type": "open", "component": "toString", "config": {}}, "no component toString"),
         ({"type": "open", "component": "subpartition", "config": {"teeth": 32}}, "no setting teeth"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 from typing import Any
 
@@ -80,8 +81,16 @@ def drawn(programs: Programs, implementation: str, component: str, seeds: list[s
     search, found = Search(program), []
     for seed in seeds:
         scenario, run = search.run(seed, record=True)
-        found.append({"scenario": encode_scenario(scenario), **judged(program, run)})
+        found.append({"scenario": readable(encode_scenario(scenario)), **judged(program, run)})
     return found
+
+
+def readable(text: str) -> str:
+    """Returns the file of a scenario as a version can read it that knows schema 2: a fault strikes the next call there.
+
+    Steps that schema 3 changed besides keep their names, and the earlier version skips what it does not enable."""
+    text = text.replace('"schema": 3', '"schema": 2')
+    return re.sub(r'(\["fault", "[^"]*", "[^"]*"), 1\]', r"\1]", text)
 
 
 def judge(programs: Programs, implementation: str, text: str) -> dict[str, Any]:

@@ -241,7 +241,7 @@ def test_without_a_name_nothing_begins():
     [
         (None, 0, "Now search for bugs: conformance check --implementation 'jsonl:"),
         (("if config:", "if False:"), 1, "One thing is WRONG. Fix the first one"),
-        (('"protocol": 3', '"protocol": 2'), 2, "This suite speaks protocol 3: `arrive` of a gate has"),
+        (('"protocol": 4', '"protocol": 2'), 2, "This suite speaks protocol 4: `fault` has a third argument"),
     ],
 )
 def test_the_command_says_it_and_what_to_run_next(patch, status, said, deque_program, capsys):  # noqa: F811

@@ -12,6 +12,7 @@ from conformance.components.persister import PersisterScenarioConfig
 from conformance.driver import ANSWERS, Faults, Program, run_scenario
 from conformance.ports import (
     CHANNEL_STATE_WRITER,
+    PRODUCER,
     Capability,
     Error,
     ErrorKind,
@@ -21,6 +22,7 @@ from conformance.ports import (
     PortError,
     Recovery,
 )
+from conformance.scenarios import Scenario, SchemaError, decode_scenario, encode_scenario
 from reference_impl.design import PUSHED
 from reference_impl.implementation import Reference
 from reference_impl.network.deque import Deque
@@ -29,7 +31,7 @@ from reference_impl.state.persister import Persister
 from tests import implementations as made
 
 THROWS = FaultKind.THROWS
-FAULT = ("fault", CHANNEL_STATE_WRITER, "throws")
+FAULT = ("fault", CHANNEL_STATE_WRITER, "throws", 1)
 FAULTY = PersisterScenarioConfig(faults=True)
 
 
@@ -90,6 +92,38 @@ def test_a_fault_strikes_the_next_call_and_no_other():
     assert struck.signals == (FaultStruck(CHANNEL_STATE_WRITER, THROWS),)
     assert struck.error == Error(ErrorKind.IO, "channel-state-writer failed")
     assert next(one.outcome for one in done.entries if one.step == ("persisted", 1)).value == ()
+
+
+@pytest.mark.parametrize("nth", [2, 3])
+def test_a_fault_strikes_the_call_that_it_names(nth):
+    done = run(("start", 1, 0), (*FAULT[:3], nth), *[("buffer",)] * 4, ("persisted", 1))
+    assert done.violation is None
+    buffers = [one.outcome for one in done.entries if one.step == ("buffer",) and one.outcome is not None]
+    assert [one.error is not None for one in buffers] == [False] * (nth - 1) + [True]
+    assert next(one.outcome for one in done.entries if one.step == ("persisted", 1)).value == tuple(range(nth - 1))
+
+
+def test_a_fault_of_an_older_file_strikes_the_next_call():
+    text = encode_scenario(Scenario("persister", FAULTY, (("start", 1, 0), FAULT)))
+    older = text.replace('"schema": 3', '"schema": 2').replace(", 1]\n  ]", "]\n  ]")
+    assert '"throws"]' in older
+    assert decode_scenario(older, COMPONENTS) == decode_scenario(text, COMPONENTS)
+    with pytest.raises(SchemaError, match=r"'fault' takes 3 operands \(place, kind, nth\), found 2"):
+        decode_scenario(older.replace('"schema": 2', '"schema": 3'), COMPONENTS)
+
+
+def test_only_the_next_call_of_some_places_can_fail():
+    faults = Faults({CHANNEL_STATE_WRITER: (THROWS, FaultKind.SLOW, FaultKind.ENDS), PRODUCER: (THROWS,)})
+    calls = {place_and_kind: set(faults.calls(*place_and_kind)) for place_and_kind in faults.possible()}
+    assert calls == {
+        (CHANNEL_STATE_WRITER, "throws"): {1, 2, 3},
+        (CHANNEL_STATE_WRITER, "slow"): {1},
+        (CHANNEL_STATE_WRITER, "ends"): {1},
+        (PRODUCER, "throws"): {1},
+    }
+    faults.leave_out(CHANNEL_STATE_WRITER, "throws", 2)
+    assert set(faults.calls(CHANNEL_STATE_WRITER, "throws")) == {1}
+    assert (CHANNEL_STATE_WRITER, "throws") in faults.possible()
 
 
 def test_after_a_fault_has_struck_only_observers_are_called():
@@ -156,7 +190,7 @@ def test_a_slow_call_is_no_failure_and_can_be_asked_for_again():
 class Unable(Persister):
     """Cannot let the channel state writer fail."""
 
-    def fault(self, place, kind):
+    def fault(self, place, kind, nth=1):
         return False
 
 
@@ -240,12 +274,12 @@ def test_a_port_is_released_when_the_last_of_two_releases_is_over(first):
     steps = [
         *begin,
         ("finish", first),
-        ("add_after_end",),
+        ("add_buffer",),
         ("finish", last),
-        ("add_after_end",),
+        ("add_buffer",),
         ("finish", "producer"),
     ]
     program = Program(COMPONENTS["local-channel"], made.reference())
     done = run_scenario(program, LocalChannelScenarioConfig(interleaving="fine"), steps, record=True)
     assert done.violation is None
-    assert [step[0] for step in done.performed].count("add_after_end") == 1
+    assert [step[0] for step in done.performed].count("add_buffer") == 1, "the first one is skipped"

@@ -26,7 +26,7 @@ from conformance.scenarios import (
     encode_scenario,
     scenario_id,
 )
-from conformance.scenarios.former import STEPS_OF_SCHEMA_1
+from conformance.scenarios.former import STEPS_OF_SCHEMA_1, STEPS_OF_SCHEMA_2
 from strategies import any_scenarios
 
 SMALL = Scenario(
@@ -49,6 +49,15 @@ def test_what_is_written_is_read_again(component):
     check()
 
 
+def of_the_next_call(step):
+    """In older files, a fault strikes the next call."""
+    return (*step[:-1], 1) if step[0] == "fault" else step
+
+
+def before_schema_3(step):
+    return step[:-1] if step[0] == "fault" else step
+
+
 @pytest.mark.parametrize("component", sorted(COMPONENTS))
 def test_a_scenario_of_schema_1_means_the_same(component):
     """The names of its steps were other ones; the rest of the file has not changed."""
@@ -56,9 +65,10 @@ def test_a_scenario_of_schema_1_means_the_same(component):
 
     @given(any_scenarios(component))
     def check(scenario):
+        scenario = msgspec.structs.replace(scenario, steps=tuple(map(of_the_next_call, scenario.steps)))
         written = json.loads(encode_scenario(scenario))
         written["schema"] = 1
-        written["steps"] = [[former.get(step[0], step[0]), *step[1:]] for step in written["steps"]]
+        written["steps"] = [before_schema_3([former.get(step[0], step[0]), *step[1:]]) for step in written["steps"]]
         assert decode_scenario(json.dumps(written), COMPONENTS) == scenario
 
     check()
@@ -67,16 +77,27 @@ def test_a_scenario_of_schema_1_means_the_same(component):
 def test_the_table_of_former_names_leads_from_names_that_are_gone_to_names_that_are():
     for component, renamed in STEPS_OF_SCHEMA_1.items():
         today = {step.name for step in COMPONENTS[component].steps}
-        assert not set(renamed) & today
-        assert set(renamed.values()) <= today
+        then = {*today, *STEPS_OF_SCHEMA_2.get(component, ())}
+        assert not set(renamed) & then
+        assert set(renamed.values()) <= then
         assert len(set(renamed.values())) == len(renamed)
+
+
+def test_a_step_of_schema_2_has_the_form_of_a_step_of_today():
+    for component, changed in STEPS_OF_SCHEMA_2.items():
+        for then, (name, *more) in changed.items():
+            today = COMPONENTS[component].step(name)
+            assert today is not None
+            assert COMPONENTS[component].step(then) is None
+            given = list(today.operands.values())
+            assert [type(one) for one in more] == given[len(given) - len(more) :]
 
 
 def test_a_former_name_is_unknown_in_a_file_of_today():
     text = encode_scenario(SMALL).replace("add_buffer", "add")
     with pytest.raises(SchemaError, match="has no step 'add'"):
         decode_scenario(text, COMPONENTS)
-    assert decode_scenario(text.replace('"schema": 2', '"schema": 1'), COMPONENTS) == SMALL
+    assert decode_scenario(text.replace('"schema": 3', '"schema": 1'), COMPONENTS) == SMALL
 
 
 def test_the_finding_is_kept_and_does_not_change_the_id():
@@ -115,10 +136,10 @@ def test_a_history_keeps_to_its_schema(component):
 @pytest.mark.parametrize(
     ("change", "line", "said"),
     [
-        (('"schema": 2', '"schema": 3'), 2, "field schema: this suite reads schema versions 1 to 2, found 3"),
-        (('"schema": 2', '"schema": 0'), 2, "found 0"),
-        (('"schema": 2', '"schema": true'), 2, "found True"),
-        (('"schema": 2,\n', ""), 1, "found None"),
+        (('"schema": 3', '"schema": 4'), 2, "field schema: this suite reads schema versions 1 to 3, found 4"),
+        (('"schema": 3', '"schema": 0'), 2, "found 0"),
+        (('"schema": 3', '"schema": true'), 2, "found True"),
+        (('"schema": 3,\n', ""), 1, "found None"),
         (('"subpartition"', '"subpartion"'), 3, "field component: there is no component 'subpartion'"),
         (('"recovered": null', '"recovered": "two"'), 4, "field config.recovered"),
         (('"recovered": null', '"recoverd": null'), 4, "recoverd"),
@@ -172,5 +193,5 @@ def test_a_truncated_file_is_told(kept):
 
 @pytest.mark.parametrize("text", ["[]", "3", "null", '"text"'])
 def test_json_of_another_kind_is_told(text):
-    with pytest.raises(SchemaError, match="schema versions 1 to 2"):
+    with pytest.raises(SchemaError, match="schema versions 1 to 3"):
         decode_scenario(text, COMPONENTS)

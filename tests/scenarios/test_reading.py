@@ -31,21 +31,21 @@ scenario = "scenario.json"
 THOROUGH = settings(max_examples=150, deadline=None)
 
 HOSTILE = {
-    "nested": (b'{"schema": 2, "config": ' + DEEP, "lists and objects are nested more than 64 deep"),
-    "brackets in a string": (b'{"schema": 2, "config": "' + DEEP + b'"}', "line 1, field"),
+    "nested": (b'{"schema": 3, "config": ' + DEEP, "lists and objects are nested more than 64 deep"),
+    "brackets in a string": (b'{"schema": 3, "config": "' + DEEP + b'"}', "line 1, field"),
     "brackets in a string without end": (
-        b'{"schema": 2, "config": "' + DEEP,
+        b'{"schema": 3, "config": "' + DEEP,
         "line 1, column 100026: this is not JSON",
     ),
     "a number that is too large": (
-        b'{"schema": 2, "config": {"a": 1e999999999}}',
+        b'{"schema": 3, "config": {"a": 1e999999999}}',
         "a number is larger than those of 64",
     ),
     "a long number": (b'{"schema": ' + b"9" * 5_000 + b"}", "a number has more than 19 digits"),
     "a number of 20 digits": (b'{"schema": 10000000000000000000}', "a number has more than 19 digits"),
     "UTF-16": (SCENARIO.decode().encode("utf-16"), "it is encoded as UTF-16); save it as UTF-8"),
     "a byte order mark": (b"\xef\xbb\xbf" + SCENARIO, "with a byte order mark); save it as UTF-8 without"),
-    "Latin-1": ('{"schema": 2,\n "component": "\xe9"}'.encode("latin-1"), "line 2, column 16"),
+    "Latin-1": ('{"schema": 3,\n "component": "\xe9"}'.encode("latin-1"), "line 2, column 16"),
     "half a character": (b'{"a": "\\ud800"}', "this is not JSON"),
     "no number": (b'{"schema": NaN}', "line 1, column 12: this is not JSON"),
     "nothing": (b"", "line 1, column 1: this is not JSON"),

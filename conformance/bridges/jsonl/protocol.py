@@ -1,4 +1,4 @@
-"""The messages of the JSON Lines protocol, version 3. docs/jsonl-protocol.md describes them."""
+"""The messages of the JSON Lines protocol, version 4. docs/jsonl-protocol.md describes them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,8 @@ from conformance.ports import Interfaces, Outcome
 from conformance.ports.signatures import answer_type, operand_types, operations
 from conformance.scenarios.reading import decode_json
 
-PROTOCOL = 3
-NEW_IN_THIS_PROTOCOL = (
-    "`arrive` of a gate has a third argument (`backlog`), what a chain has consumed says if more follows (`more`), and "
-    "a channel has a first sequence number (`first_number`)"
-)
+PROTOCOL = 4
+NEW_IN_THIS_PROTOCOL = "`fault` has a third argument (`nth`), which says which call at the place is to fail"
 """What has changed since the protocol before this one, for the message to a program that speaks that one."""
 
 

@@ -354,7 +354,7 @@ MARKED_AND_NOT_STARTED = (
 """Leads to a checkpoint whose recovery barriers are inserted and that has not started."""
 A_BARRIER_IS_NOT_WRITTEN = (
     *_one_by_one(*_RECOVER, *[consume()] * 3, *_CONNECT, *[consume()] * 4, barrier(1, 1, "unaligned"), transfer(1)),
-    *_one_by_one(consume(), fault(CHANNEL_STATE_WRITER, FaultKind.THROWS.value), produce(0, 1)), _BARRIER, consume(),
+    *_one_by_one(consume(), fault(CHANNEL_STATE_WRITER, FaultKind.THROWS.value, 1), produce(0, 1)), _BARRIER, consume(),
     (FINISH, "producer"), (FINISH, "task"),
 )  # fmt: skip
 """The last barrier of a checkpoint, whose output state cannot be written while the consumer is about to take it."""

@@ -398,7 +398,7 @@ class Ledger(PortLedger):
             for other in over[:-RECENT]:
                 del self.checkpoints[other]
 
-    def trigger_again(self, number: int) -> None:
+    def trigger_again(self, number: int, kind: str) -> None:
         """Notes that a checkpoint is triggered with an old id."""
         self.calls.with_old_id += 1
         self.turns.tag = OLD_ID

@@ -23,7 +23,6 @@ from conformance.components.coordinator.steps import (
     run,
     send,
     trigger,
-    trigger_again,
     turn,
 )
 from conformance.driver.step import Operands
@@ -74,7 +73,7 @@ JOINED = (
     turn(), turn(),
 )  # fmt: skip
 """Leads to events that were held back for an aborted savepoint, and now join those of an older checkpoint."""
-ASKED_AGAIN = (*CUT, trigger_again(1), turn(), fail_trigger(), turn())
+ASKED_AGAIN = (*CUT, trigger(1, "checkpoint"), turn(), fail_trigger(), turn())
 """Leads to a checkpoint in progress that was triggered again while another one failed before it began."""
 LOST = (
     *_READY, send(0, 0), turn(), lose_event(0, 0), turn(), trigger(1, "checkpoint"), turn(), deliver(0, 0),

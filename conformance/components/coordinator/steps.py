@@ -88,18 +88,16 @@ def trigger(port: CoordinatorPort, ledger: Ledger, checkpoint: int, kind: str) -
     return port.trigger(checkpoint)
 
 
-def old_ids(ledger: Ledger) -> Sequence[tuple[int]]:
+def old_ids(ledger: Ledger) -> Sequence[tuple[int, str]]:
     """The newest id, again."""
     return (
-        [(ledger.newest,)]
+        [(ledger.newest, "checkpoint")]
         if ledger.newest in ledger.checkpoints and can_trigger(ledger) and not ledger.calls.with_old_id
         else DISABLED
     )
 
 
-@step("checkpoint-coordinator", LIVE, when=old_ids, begin=Ledger.trigger_again, weight=1)
-def trigger_again(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
-    return port.trigger(checkpoint)
+trigger_again = trigger.also("an old id", LIVE, when=old_ids, begin=Ledger.trigger_again, weight=1)
 
 
 def batch(ledger: Ledger) -> Sequence[tuple[()]]:
@@ -244,11 +242,7 @@ def unknown(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
     return [(one.subtask, one.number, ledger.newest + UNKNOWN) for one in ledger.alive if one.ready]
 
 
-@step("network", LIVE, when=unknown, begin=Ledger.repeat, weight=1)
-def acknowledge_unknown(
-    port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int, checkpoint: int
-) -> Answer[None]:
-    return port.acknowledge_again(subtask, attempt, checkpoint)
+acknowledge_unknown = acknowledge_again.also("unknown", LIVE, when=unknown, begin=Ledger.repeat, weight=1)
 
 
 # ---- the subtasks ----------------------------------------------------------------------------------------------------

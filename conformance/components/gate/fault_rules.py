@@ -36,15 +36,28 @@ adopt(
 
 @rule(steps.persisted, invariant="I-34", needs=FAULTS | READBACK, quiet=True, never=BOTH_KINDS)
 def a_checkpoint_that_fails_has_no_input_state(ledger: Ledger, seen: Written) -> Judgement:
-    """If the start of a checkpoint fails with the channel state writer, no channel has written anything for it."""
+    """If the start of a checkpoint fails with the channel state writer, no channel has written anything for it but the
+    channels in front of the one in which the writer failed, and these what they must."""
     (checkpoint,) = seen.operands
     if checkpoint != ledger.unstarted:
         return False
+    failed, unsure = not ledger.start_failed_later, False
     for number, written in enumerate(seen.value):
-        if written and not ledger.sides[number].input.is_unsure(checkpoint):
+        input = ledger.sides[number].input
+        if input.is_unsure(checkpoint):
+            unsure = True  # the writer may have failed here
+        elif written and (failed or tuple(written) != input.expected(checkpoint)):
             owed = f"the start of checkpoint {checkpoint} failed, so nothing may be written for it"
-            return Broken(FailureClass.LEAKED, owed, f"channel {number} has written {in_words(written)}")
-    return Unsure("operations overlapped the start of the checkpoint") if ledger.is_unsure(checkpoint) else True
+            where = " behind the channel in which it failed" if failed and ledger.start_failed_later else ""
+            return Broken(FailureClass.LEAKED, f"{owed}{where}", f"channel {number} has written {in_words(written)}")
+        elif input.expected(checkpoint) and not written:
+            failed = True
+    if ledger.is_unsure(checkpoint) or (unsure and not failed):
+        return Unsure("operations overlapped the start of the checkpoint")
+    if failed:
+        return True
+    owed = f"the start of checkpoint {checkpoint} failed, so some channel has not written what it must"
+    return Broken(FailureClass.PROTOCOL, owed, "every channel has written it")
 
 
 @rule(
@@ -84,6 +97,7 @@ def a_release_goes_on_where_a_channel_fails(ledger: Ledger, seen: Seen[Resources
 
 # ---- goals -----------------------------------------------------------------------------------------------------------
 faults.see_strikes(RULES, GatePort.can_fail, *_KEPT, steps.poll, steps.checkpoint_started, steps.release, steps.cancel)
+faults.see_later_strikes(RULES, steps.convert, steps.request_partitions, steps.checkpoint_started, steps.release)
 
 
 @goal(steps.poll_for_the_error, needs=FAULTS)

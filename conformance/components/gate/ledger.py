@@ -54,8 +54,8 @@ class Ledger(PortLedger):
         "announced", "arriving", "backlog", "cancelled_in_conversion", "cancelled_in_operation", "checkpoint",
         "consumer", "converted", "converting", "credited", "exclusive", "floating", "left_open", "marked", "mistold",
         "most_recovered", "moving", "newest", "overlapped", "pushing", "recovery", "sending", "sides",
-        "start_is_unsure", "started", "starting", "stopped", "stopping", "times_out", "unreleased", "unstarted",
-        "without_barrier",
+        "start_failed_later", "start_is_unsure", "started", "starting", "stopped", "stopping", "times_out",
+        "unreleased", "unstarted", "without_barrier",
     )  # fmt: skip
 
     def __init__(
@@ -119,6 +119,8 @@ class Ledger(PortLedger):
         self.stopped: list[int] = []
         self.unstarted = 0
         """The checkpoint whose start failed with the channel state writer; 0: none."""
+        self.start_failed_later = False
+        """Whether the writer may have worked in the first channels, and failed in one behind them."""
         self.unreleased = False
         """Whether the release of a channel has failed, and no release has begun since."""
 
@@ -522,9 +524,13 @@ class Ledger(PortLedger):
                 side.input.leave_unsure(self.starting)
 
     def start_failed(self, seen: Seen[None], checkpoint: int) -> None:
-        """Notes that the start of a checkpoint failed with the channel state writer: nothing is written for it."""
+        """Notes that the start of a checkpoint failed with the channel state writer, in the first channel that had
+        something to write, or in one behind it."""
+        self.start_failed_later = CHANNEL_STATE_WRITER in self.faults.later
         self._task_failed(seen)
         self.unstarted = checkpoint
+        for side in self.sides:
+            side.start(checkpoint)
         self.started.append(checkpoint)
         self.starting = self.marked = 0
 

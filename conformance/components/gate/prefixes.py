@@ -94,7 +94,7 @@ FAILED_AS_A_CHECKPOINT_STARTS = (
     *_one_by_one(
         recover(0), recover(1), recover(1), finish_recovery(0), finish_recovery(1), convert(), request_partitions(),
     ),
-    fault(CHANNEL_STATE_WRITER, FaultKind.THROWS.value),
+    fault(CHANNEL_STATE_WRITER, FaultKind.THROWS.value, 1),
     *_one_by_one(checkpoint_started(1), persisted(1)),
 )  # fmt: skip
 """Leads, with `in-memory` and with faults, to a start of a checkpoint that fails with recovered data queued."""

@@ -482,7 +482,7 @@ DRAIN = Drain[Ledger](
     Once((release(),), unless=lambda ledger: ledger.released),
     Once((resources(),)),
     End(lambda ledger: ledger.flying > 0),  # no operation may still wait here
-    Once((fail(),), unless=lambda ledger: ledger.failed),
+    Once((fail(),), unless=lambda ledger: ledger.failed or not releases_in_full(ledger)),
 )
 """Finish the recovery, let the consumer act on its notifications, finish all producers, read what was written, and
 release."""

@@ -80,9 +80,10 @@ COMPONENT = Component(
     final_phase="failed",
     explored=LocalChannelScenarioConfig(Recovery.PUSHED, interleaving="fine"),
     bounds={
-        "elements": Bound(("add_buffer", "add_event", "recovery_completion", "end_of_partition", "add_after_end"), 1),
+        "elements": Bound(("add_buffer", "add_event", "recovery_completion", "end_of_partition",
+                           "add_buffer (after the end)"), 1),
         "barriers": Bound(("aligned_barrier", "timeoutable_barrier", "unaligned_barrier"), 0),
-        "pushes": Bound(("push_recovered", "push_after_end"), 1),
+        "pushes": Bound(("push_recovered", "push_recovered (after the end)"), 1),
         "requests": Bound(("request_subpartition",), 1),
         "checkpoints": Bound(("insert_recovery_barrier", "checkpoint_started", "checkpoint_stopped"), 1),
         "releases": Bound(("release",), 1),

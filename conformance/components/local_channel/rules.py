@@ -260,7 +260,7 @@ def what_is_added_is_accepted(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     )
 
 
-adopt(taking.nothing_is_accepted_after_the_end, steps.add_after_end)
+adopt(taking.nothing_is_accepted_after_the_end, steps.add_late)
 adopt(recovery.a_push_waits_until_the_upstream_is_there, *PUSHES, of=Ledger.upstream_is_there, needs=PUSHED)
 adopt(
     recovery.recovered_data_is_accepted_until_its_end, *PUSHES, needs=PUSHED,
@@ -273,7 +273,7 @@ adopt(
     needs=PUSHED,
 )
 adopt(
-    recovery.a_push_after_the_end_is_refused, steps.push_after_end, needs=PUSHED,
+    recovery.a_push_after_the_end_is_refused, steps.push_late, needs=PUSHED,
     formerly=("a-push-after-recovery-is-refused",),
 )  # fmt: skip
 

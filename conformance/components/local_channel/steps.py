@@ -168,7 +168,7 @@ def may_fail(ledger: Ledger) -> Sequence[tuple[()]]:
 # ---- the producer ----------------------------------------------------------------------------------------------------
 @step("producer", OPEN, when=room, begin=Ledger.begin_data, end=Ledger.end_add, weight=28, in_words=ADDED)
 def add_buffer(port: LocalChannelPort, ledger: Ledger) -> Answer[bool]:
-    return port.add(ledger.lane.live[-1].element)
+    return port.add(ledger.lane.live[-1].element if ledger.adding else Buffer((ledger.next_record,)))
 
 
 def _add_step(name: str, element: Element, weight: int) -> Step[Ledger, bool]:
@@ -207,16 +207,14 @@ def end_of_partition(port: LocalChannelPort, ledger: Ledger) -> Answer[bool]:
     return port.add(EndOfPartition())
 
 
-@step("producer", OVER, when=alive, begin=Ledger.begin_afterwards, weight=4, in_words=ADDED)
-def add_after_end(port: LocalChannelPort, ledger: Ledger) -> Answer[bool]:
-    return port.add(Buffer((ledger.next_record,)))
+add_late = add_buffer.also("after the end", OVER, when=alive, begin=Ledger.begin_afterwards, weight=4)
 
 
 # ---- the recovery thread ---------------------------------------------------------------------------------------------
 @step("recovery", PRESENT, when=may_push, begin=Ledger.begin_push, end=Ledger.end_push, weight=28, fails=True)
 def push_recovered(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
-    late = Buffer((ledger.next_record,))
-    return port.push_recovered(late if ledger.push.too_late else ledger.lane.being_pushed())
+    is_late = ledger.push.too_late or ledger.lane.consumed
+    return port.push_recovered(Buffer((ledger.next_record,)) if is_late else ledger.lane.being_pushed())
 
 
 @step("recovery", PRESENT, when=may_finish, begin=Ledger.begin_finish, end=Ledger.end_finish, weight=4, fails=True)
@@ -224,9 +222,7 @@ def finish_recovered(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
     return port.finish_recovered()
 
 
-@step("recovery", LIVING, when=may_push_after_end, weight=2, fails=True)
-def push_after_end(port: LocalChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.push_recovered(Buffer((ledger.next_record,)))
+push_late = push_recovered.also("after the end", LIVING, when=may_push_after_end, weight=2, fails=True)
 
 
 # ---- the task --------------------------------------------------------------------------------------------------------
@@ -287,7 +283,7 @@ def persisted(port: LocalChannelPort, ledger: Ledger, checkpoint: int) -> Answer
     return port.persisted(checkpoint)
 
 
-fault = fault_step(STEPS, LIVING, when=strikeable)
+fault = fault_step(STEPS, LIVING, when=strikeable, once=(SUBPARTITION_REQUEST,))
 resources = resources_step(STEPS, ALWAYS)
 fail = fail_step(STEPS, ALWAYS, when=may_fail)
 

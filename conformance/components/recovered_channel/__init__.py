@@ -51,7 +51,7 @@ COMPONENT = Component(
     final_phase="failed",
     explored=RecoveredChannelScenarioConfig("in-memory", "fine"),
     bounds={
-        "pushes": Bound(("push_recovered", "push_after_end"), 2),
+        "pushes": Bound(("push_recovered", "push_recovered (after the end)"), 2),
         "checkpoints": Bound(("checkpoint_started", "checkpoint_stopped"), 1),
         "releases": Bound(("release",), 1),
         "cancellations": Bound(("cancel",), 0),

@@ -98,10 +98,10 @@ adopt(
 adopt(
     recovery.a_push_after_release_is_recycled_silently,
     *steps.PUSHES,
-    steps.push_after_end,
+    steps.push_late,
     of=lambda ledger: (ledger.came_too_late(), ledger.what_ended_it()),
 )
-adopt(recovery.a_push_after_the_end_is_refused, steps.push_after_end, needs=PUSHED, never=(RELEASED,))
+adopt(recovery.a_push_after_the_end_is_refused, steps.push_late, needs=PUSHED, never=(RELEASED,))
 
 
 # ---- conversion ------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from conformance.models.faults import fault_step
 from conformance.models.lifetime import MOST_AFTERWARDS, alive, cancel_step, fail_step, resources_step, restart_step
 from conformance.ports import (
     BUFFER_POOL,
+    NETWORK_BUFFER_POOL,
     Alignment,
     Answer,
     Barrier,
@@ -36,6 +37,7 @@ ALWAYS = (*ENDING, "failed")
 STEPS = Steps[RecoveredChannelPort, Ledger]()
 step = STEPS.step
 
+_ONE = ((1,),)
 _COUNTS = ((1,), (2,))
 
 
@@ -54,12 +56,12 @@ def may_finish(ledger: Ledger) -> Sequence[tuple[()]]:
     return DISABLED if ledger.recovered.finishing else alive(ledger)
 
 
-def may_push_after_end(ledger: Ledger) -> Sequence[tuple[()]]:
+def may_push_after_end(ledger: Ledger) -> Sequence[tuple[int]]:
     """Enables a push after the end; the specification says only for the design `pushed` how it ends, and only if no
     call of the buffer pool is about to fail."""
     if not ledger.recovered.finishing or ledger.config.recovery != "pushed" or ledger.faults.armed:
         return DISABLED
-    return alive(ledger)
+    return _ONE if alive(ledger) else DISABLED
 
 
 def startable(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -102,8 +104,8 @@ def may_fail(ledger: Ledger) -> Sequence[tuple[()]]:
 @step("recovery", ALIVE, when=may_push, begin=Ledger.begin_push, end=Ledger.end_push, struck=Ledger.push_was_struck,
       weight=16, fails=True)  # fmt: skip
 def push_recovered(port: RecoveredChannelPort, ledger: Ledger, records: int) -> Answer[None]:
-    late = Buffer((ledger.next_record,))
-    return port.push_recovered(late if ledger.push.too_late else ledger.recovered.being_pushed())
+    is_late = ledger.push.too_late or ledger.recovered.finishing
+    return port.push_recovered(Buffer((ledger.next_record,)) if is_late else ledger.recovered.being_pushed())
 
 
 @step("recovery", ALIVE, when=may_finish, begin=Ledger.begin_finish, end=Ledger.end_finish, weight=5, fails=True)
@@ -111,9 +113,13 @@ def finish_recovered(port: RecoveredChannelPort, ledger: Ledger) -> Answer[None]
     return port.finish_recovered()
 
 
-@step("recovery", ALIVE, when=may_push_after_end, begin=Ledger.begin_afterwards, weight=2, fails=True)
-def push_after_end(port: RecoveredChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.push_recovered(Buffer((ledger.next_record,)))
+def _begin_late(ledger: Ledger, records: int) -> None:
+    ledger.begin_afterwards()
+
+
+push_late = push_recovered.also(
+    "after the end", ALIVE, when=may_push_after_end, begin=_begin_late, weight=2, fails=True
+)
 
 
 @step("pool", (WAITING,), when=may_offer, begin=Ledger.begin_offer, in_words=whether("kept", "not kept"))
@@ -162,7 +168,7 @@ def persisted(port: RecoveredChannelPort, ledger: Ledger, checkpoint: int) -> An
     return port.persisted(checkpoint)
 
 
-fault = fault_step(STEPS, (EXPOSED, WAITING), when=strikeable, weight=4)
+fault = fault_step(STEPS, (EXPOSED, WAITING), when=strikeable, once=(NETWORK_BUFFER_POOL,), weight=4)
 resources = resources_step(STEPS, ALWAYS)
 fail = fail_step(STEPS, ALWAYS, when=may_fail)
 restore = restart_step(STEPS, Ledger.restore)

@@ -43,7 +43,7 @@ _LATE = 2**31 - 3
 """A sequence number after which the numbers soon wrap around."""
 _BEGIN: tuple[Step, ...] = (("request_subpartition",), ("finish", "task"))
 _DATA: tuple[Step, ...] = (("buffer", -1), ("finish", "network"))
-_SLOW: Step = ("fault", CHANNEL_STATE_WRITER, FaultKind.SLOW.value)
+_SLOW: Step = ("fault", CHANNEL_STATE_WRITER, FaultKind.SLOW.value, 1)
 _EVENT: tuple[Step, ...] = (("event", -1), ("finish", "network"))
 
 
@@ -96,10 +96,10 @@ COMPONENT = Component(
         "marks": Bound(("insert_recovery_barrier",), 1),
         "other": Bound(
             ("aligned_barrier", "timeoutable_barrier", "recovery_completion", "end_of_partition",
-             "receive_out_of_order", "buffer_in_recovery", "blocked_with_backlog", "push_after_end",
-             "push_after_release", "checkpoint_stopped", "convert_unknown_to_priority",
-             "convert_outdated_to_priority", "resume_after_release", "release", "cancel", "fail", "restore", "fault",
-             "producer_fails"), 0,
+             "receive_out_of_order", "buffer (during recovery)", "blocked_with_backlog",
+             "push_recovered (after the end)", "push_recovered (after release)", "checkpoint_stopped",
+             "convert_to_priority (unknown)", "convert_to_priority (outdated)", "resume (after release)", "release",
+             "cancel", "fail", "restore", "fault", "producer_fails"), 0,
         ),
         "variants": Bound(("buffer", "event", "unaligned_barrier", "checkpoint_started"), 1, variants=True),
     },
@@ -108,7 +108,7 @@ COMPONENT = Component(
         {"push_recovered": 50, "finish_recovered": 20, "event": 30},
         {"insert_recovery_barrier": 40, "checkpoint_started": 40, "unaligned_barrier": 30, "persisted": 12},
         {"buffer": 60, "recycle": 20, "free_for_live": 20, "event": 20, "aligned_barrier": 10, "resume": 60},
-        {"timeoutable_barrier": 40, "convert_to_priority": 60, "buffer": 40, "convert_outdated_to_priority": 2},
+        {"timeoutable_barrier": 40, "convert_to_priority": 60, "buffer": 40, "convert_to_priority (outdated)": 2},
         {"fail": 6, "restore": 60, "release": 6, "receive_out_of_order": 2, "blocked_with_backlog": 2},
     ),
     prefixes=(

@@ -90,7 +90,7 @@ def an_error_of_the_producer_fails_the_next_take(ledger: Ledger, seen: Took) -> 
 
 
 @rule(
-    steps.take, steps.recycle, steps.resume, steps.request_subpartition, steps.request_subpartition_again,
+    steps.take, steps.recycle, steps.resume, steps.request_subpartition, steps.request_again,
     invariant="I-90", formerly=("only-an-error-that-came-fails-an-operation",))  # fmt: skip
 def operations_fail_only_after_an_error_of_the_producer(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
     """A take, a recycling, a resumption and the request do not fail, unless an error has come before; then the

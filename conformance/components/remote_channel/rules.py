@@ -243,7 +243,7 @@ def a_reordered_element_is_refused(ledger: Ledger, seen: Seen[object]) -> Judgem
 
 
 @rule(steps.buffer_in_recovery, invariant="I-95", tickets=("FLINK-39521",), needs=PUSHED)
-def no_data_comes_during_recovery(ledger: Ledger, seen: Seen[None]) -> Judgement:
+def no_data_comes_during_recovery(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """If live data arrives while the channel is in recovery, the channel fails with an error of kind protocol."""
     if ledger.lane.consumed:
         return False
@@ -276,7 +276,7 @@ adopt(
     of=lambda ledger: (ledger.came_too_late(), ledger.what_ended_it()),
     needs=PUSHED,
 )
-adopt(recovery.a_push_after_the_end_is_refused, steps.push_after_end, needs=PUSHED)
+adopt(recovery.a_push_after_the_end_is_refused, steps.push_late, needs=PUSHED)
 adopt(
     recovery.recovery_barriers_are_inserted_in_recovery_only, steps.insert_recovery_barrier,
     of=lambda ledger: ledger.lane, needs=PUSHED, formerly=("only-a-channel-in-recovery-is-marked",),
@@ -321,10 +321,10 @@ def a_converted_barrier_is_announced_by_force(ledger: Ledger, seen: Seen[None, i
 
 
 @rule(
-    steps.convert_unknown_to_priority, steps.convert_outdated_to_priority, invariant="I-31", tickets=("FLINK-19681",),
+    steps.convert_unknown, steps.convert_outdated, invariant="I-31", tickets=("FLINK-19681",),
     needs=TIMEOUTABLE,
 )  # fmt: skip
-def only_the_last_barrier_can_overtake(ledger: Ledger, seen: Seen[None]) -> Judgement:
+def only_the_last_barrier_can_overtake(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """If the task asks to convert anything but the last barrier of the channel to a priority event, the channel fails
     with an error of kind state."""
     return must_fail(seen.error, ErrorKind.STATE, "the last barrier of this channel has another sequence number")
@@ -352,7 +352,7 @@ def only_the_task_resumes_a_blocked_producer(ledger: Ledger, seen: Seen[object])
     return Broken(FailureClass.PROTOCOL, owed, "the channel resumed the producer")
 
 
-@rule(steps.resume_after_release, invariant="I-17")
+@rule(steps.resume_late, invariant="I-17")
 def a_released_channel_is_not_resumed(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """If the task resumes the consumption of a released channel, the channel fails with an error of kind state."""
     return must_fail(seen.error, ErrorKind.STATE, "the channel is released")
@@ -362,7 +362,7 @@ def a_released_channel_is_not_resumed(ledger: Ledger, seen: Seen[None]) -> Judge
     steps.release,
     steps.cancel,
     steps.recycle,
-    steps.buffer_after_release,
+    steps.buffer_late,
     invariant="I-93",
     formerly=("a-released-channel-tells-nobody-anything",),
 )

@@ -55,6 +55,9 @@ _EARLY = SUBPARTITION_REQUEST, PRODUCER
 _LATE = (SUBPARTITION_REQUEST,)
 _UNWRITTEN = SUBPARTITION_REQUEST, CHANNEL_STATE_WRITER
 _BACKLOGS = ((0,), (1,), (2,), (NOTHING,))
+_NO_BACKLOG = ((NOTHING,),)
+_UNKNOWN = ((1000,),)
+"""A sequence number that no barrier has."""
 
 
 def _if(wanted: bool) -> Sequence[tuple[()]]:
@@ -119,14 +122,14 @@ def connected(ledger: Ledger) -> Sequence[tuple[()]]:
     return _if(_goes_on(ledger))
 
 
-def may_come_late(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Enables an element for a released channel, which the network thread has read before the release, a few times."""
-    return alive(ledger) if ledger.lane.arrived and not ledger.lane.over else DISABLED
+def may_come_late(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Enables data for a released channel, which the network thread has read before the release, a few times."""
+    return _NO_BACKLOG if ledger.lane.arrived and not ledger.lane.over and alive(ledger) else DISABLED
 
 
-def in_recovery_surely(ledger: Ledger) -> Sequence[tuple[()]]:
-    """Enables a step in recovery if no other thread can end the recovery during it."""
-    return _if(not ledger.lane.finishing and not ledger.lane.consumed and _goes_on(ledger))
+def in_recovery_surely(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Enables live data in recovery if no other thread can end the recovery during it."""
+    return _NO_BACKLOG if not ledger.lane.finishing and not ledger.lane.consumed and _goes_on(ledger) else DISABLED
 
 
 def may_push(ledger: Ledger) -> Sequence[tuple[()]]:
@@ -237,9 +240,9 @@ def announced(ledger: Ledger) -> Sequence[tuple[int]]:
     ]
 
 
-def times_out(ledger: Ledger) -> Sequence[tuple[()]]:
+def times_out(ledger: Ledger) -> Sequence[tuple[int]]:
     """Enables an attempt to convert what is not queued, if the alignment of barriers can time out."""
-    return NO_OPERANDS if ledger.checkpoints.times_out else DISABLED
+    return _UNKNOWN if ledger.checkpoints.times_out else DISABLED
 
 
 def outdated(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -285,15 +288,16 @@ def request_subpartition(port: RemoteChannelPort, ledger: Ledger) -> Answer[None
     return port.request()
 
 
-@step("task", LIVE, when=always, begin=Ledger.begin, end=Ledger.end, learn=Ledger.attempt, weight=1, fails=True)
-def request_subpartition_again(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.request()
+request_again = request_subpartition.also(
+    "again", LIVE, when=always, begin=Ledger.begin, end=Ledger.end, learn=Ledger.attempt, weight=1, fails=True
+)
 
 
 def _deliver(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    """Delivers the element whose arrival has begun."""
+    """Delivers the element whose arrival has begun; if none has, delivers the next record, which must be refused."""
     arrival = ledger.arriving
-    assert arrival is not None
+    if arrival is None:
+        return port.receive(Buffer((ledger.next_record,)), ledger.number(ledger.lane.arrived), NOTHING)
     return port.receive(arrival.sent.element, ledger.number(arrival.sent.number), arrival.backlog)
 
 
@@ -371,11 +375,10 @@ def receive_out_of_order(port: RemoteChannelPort, ledger: Ledger) -> Answer[None
     return port.receive(Event(0), ledger.number(ledger.lane.arrived + 1), NOTHING)
 
 
-@step(
-    "network", LIVE, when=in_recovery_surely, begin=Ledger.begin_trespass, end=Ledger.end_trespass, weight=1, fails=True
+buffer_in_recovery = buffer.also(
+    "during recovery", LIVE, when=in_recovery_surely, begin=Ledger.begin_trespass, end=Ledger.end_trespass, weight=1,
+    fails=True,
 )  # fmt: skip
-def buffer_in_recovery(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.receive(Buffer((ledger.next_record,)), ledger.number(ledger.lane.arrived), NOTHING)
 
 
 @step(
@@ -386,14 +389,14 @@ def blocked_with_backlog(port: RemoteChannelPort, ledger: Ledger) -> Answer[None
     return port.receive(RecoveryCompletion(), ledger.number(ledger.lane.arrived), 1)
 
 
-def _begin_late(ledger: Ledger) -> None:
+def _begin_late(ledger: Ledger, backlog: int) -> None:
     ledger.begin()
     ledger.begin_afterwards()
 
 
-@step("network", RELEASED, when=may_come_late, begin=_begin_late, end=Ledger.end, weight=4, fails=True)
-def buffer_after_release(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.receive(Buffer((ledger.next_record,)), ledger.number(ledger.lane.arrived), NOTHING)
+buffer_late = buffer.also(
+    "after release", RELEASED, when=may_come_late, begin=_begin_late, end=Ledger.end, weight=4, fails=True
+)
 
 
 @step(
@@ -407,7 +410,8 @@ def producer_fails(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
 # ---- recovery --------------------------------------------------------------------------------------------------------
 @step("recovery", FLOWING, when=may_push, begin=Ledger.begin_push, end=Ledger.end_push, weight=14)
 def push_recovered(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.push_recovered(ledger.lane.being_pushed())
+    is_late = ledger.lane.finishing or ledger.released
+    return port.push_recovered(Buffer((ledger.next_record,)) if is_late else ledger.lane.being_pushed())
 
 
 @step("recovery", FLOWING, when=may_finish, begin=Ledger.begin_finish, end=Ledger.end_finish, weight=6)
@@ -415,14 +419,12 @@ def finish_recovered(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
     return port.finish_recovered()
 
 
-@step("recovery", LIVE, when=all_was_pushed, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
-def push_after_end(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.push_recovered(Buffer((ledger.next_record,)))
-
-
-@step("recovery", RELEASED, when=pushes, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
-def push_after_release(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.push_recovered(Buffer((ledger.next_record,)))
+push_late = push_recovered.also(
+    "after the end", LIVE, when=all_was_pushed, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True
+)
+push_after_release = push_recovered.also(
+    "after release", RELEASED, when=pushes, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True
+)
 
 
 # ---- the task --------------------------------------------------------------------------------------------------------
@@ -434,9 +436,9 @@ def take(port: RemoteChannelPort, ledger: Ledger) -> Answer[BufferAndBacklog | N
     return port.take()
 
 
-@step("task", (KEPT,), when=always, begin=Ledger.begin, learn=kept.read, weight=30, fails=True)
-def take_the_error(port: RemoteChannelPort, ledger: Ledger) -> Answer[BufferAndBacklog | None]:
-    return port.take()
+take_the_error = take.also(
+    "an error is kept", (KEPT,), when=always, begin=Ledger.begin, learn=kept.read, weight=30, fails=True
+)
 
 
 @step(
@@ -478,19 +480,19 @@ def convert_to_priority(port: RemoteChannelPort, ledger: Ledger, seq: int) -> An
     return port.convert_to_priority(seq)
 
 
-@step("task", LIVE, when=times_out, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
-def convert_unknown_to_priority(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.convert_to_priority(1000)
+def _end_unknown(ledger: Ledger, seq: int) -> None:
+    ledger.end()
 
 
-@step("task", LIVE, when=outdated, begin=Ledger.begin, end=Ledger.lose_the_connection, weight=0, fails=True)
-def convert_outdated_to_priority(port: RemoteChannelPort, ledger: Ledger, seq: int) -> Answer[None]:
-    return port.convert_to_priority(seq)
-
-
-@step("task", RELEASED, when=always, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
-def resume_after_release(port: RemoteChannelPort, ledger: Ledger) -> Answer[None]:
-    return port.resume()
+convert_unknown = convert_to_priority.also(
+    "unknown", LIVE, when=times_out, begin=Ledger.begin, end=_end_unknown, weight=1, fails=True
+)
+convert_outdated = convert_to_priority.also(
+    "outdated", LIVE, when=outdated, begin=Ledger.begin, end=Ledger.lose_the_connection, weight=0, fails=True
+)
+resume_late = resume.also(
+    "after release", RELEASED, when=always, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True
+)
 
 
 @step("task", RELEASABLE, when=always, begin=Ledger.begin_release, end=Ledger.release, weight=1)
@@ -522,7 +524,7 @@ def persisted(port: RemoteChannelPort, ledger: Ledger, checkpoint: int) -> Answe
     return port.persisted(checkpoint)
 
 
-fault = fault_step(STEPS, OPEN, when=strikeable, armed=Ledger.fault_armed, weight=4)
+fault = fault_step(STEPS, OPEN, when=strikeable, armed=Ledger.fault_armed, once=_LATE, weight=4)
 resources = resources_step(STEPS, ALWAYS)
 fail = fail_step(STEPS, ALWAYS)
 restore = restart_step(STEPS, Ledger.restore)
@@ -533,7 +535,7 @@ def _due(ledger: Ledger) -> Operands | None:
     """While the channel is open, finishes the recovery and takes all elements."""
     lane, held = ledger.lane, ledger.credit.held
     if ledger.phase == KEPT:
-        return take_the_error()
+        return take()
     if ledger.phase not in OPEN:
         return None
     if ledger.connection.producer_failed and not ledger.connection.errors:

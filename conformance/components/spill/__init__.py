@@ -52,7 +52,7 @@ COMPONENT = Component(
         "appends": Bound(("append",), 3),
         "snapshots": Bound(("snapshot",), 2),
         "variants": Bound(("append", "read", "read_snapshot"), 1, variants=True),
-        "other": Bound(("fail", "restore", "fault", "append_to_unknown_channel", "append_too_late"), 0),
+        "other": Bound(("fail", "restore", "fault", "append (unknown channel)", "append (after the end)"), 0),
     },
     biases=(
         {"append": 100, "finish": 2, "buffered": 20, "resources": 16},

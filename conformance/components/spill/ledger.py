@@ -163,7 +163,7 @@ class Ledger(PortLedger):
         else:
             one.ended = True
 
-    def read_again(self, seen: Seen[Piece | None], number: int) -> None:
+    def read_again(self, seen: Seen[Piece | None], number: int, most: int) -> None:
         """Notes what was read of a snapshot of which nothing more need be returned."""
         one = self.snapshots[number]
         if seen.value is not None:
@@ -195,7 +195,7 @@ class Ledger(PortLedger):
         self.strike(seen)
         self.discard()
 
-    def strike(self, seen: Seen[Any]) -> None:
+    def strike(self, seen: Seen[Any], *most: int) -> None:
         """Notes which calls have failed."""
         self.faults.struck(seen.signals)
         self.undeleted += sum(

@@ -58,7 +58,7 @@ def a_snapshot_holds_what_was_not_committed(ledger: Ledger, seen: Seen[Piece | N
 
 
 @rule(steps.read_uncommitted, invariant="I-70")
-def a_piece_is_committed_before_the_next_is_read(ledger: Ledger, seen: Seen[Piece | None]) -> Judgement:
+def a_piece_is_committed_before_the_next_is_read(ledger: Ledger, seen: Seen[Piece | None, int]) -> Judgement:
     """While a piece is not committed, the next one is refused with an error of kind state."""
     return must_fail(seen.error, ErrorKind.STATE, "a piece was read and not committed")
 
@@ -80,15 +80,15 @@ def a_channel_that_the_task_does_not_have_is_refused(ledger: Ledger, seen: Seen[
     return must_fail(seen.error, ErrorKind.ARGUMENT, "the task has no such channel")
 
 
-@rule(steps.append_too_late, invariant="I-71")
+@rule(steps.append_late, invariant="I-71")
 def nothing_is_appended_after_the_end(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """After the end of the fetching, an append is refused with an error of kind state."""
     return must_fail(seen.error, ErrorKind.STATE, "the fetching is over")
 
 
 @rule(
-    steps.read_after_close,
-    steps.snapshot_after_close,
+    steps.read_closed,
+    steps.snapshot_late,
     invariant="I-68",
     formerly=("nothing-is-had-of-a-closed-reader",),
 )
@@ -115,11 +115,11 @@ def _refused(seen: Seen[Any, *tuple[int, ...]], why: str) -> Judgement:
     return must_fail(seen.error, ErrorKind.STATE, why)
 
 
-@rule(steps.read_after_the_end, steps.read_snapshot_after_the_end, invariant="I-68")
+@rule(steps.read_late, steps.read_snapshot_late, invariant="I-68")
 def nothing_is_read_after_everything_was_deleted(ledger: Ledger, seen: Seen[Any, *tuple[int, ...]]) -> Judgement:
     """After everything was deleted by force, every further read fails with an error of kind released. A snapshot that
     was read to its end may say so again; it, and one that has failed, may also refuse with an error of kind state."""
-    if seen.operands and (one := ledger.snapshots[seen.operands[0]]).ended:
+    if len(seen.operands) > 1 and (one := ledger.snapshots[seen.operands[0]]).ended:
         if seen.error is None and seen.value is None:
             return _next(ledger.fetched.pieces[one.at :], None, 1)
         return _refused(seen, "nothing more can be read of the snapshot")
@@ -208,4 +208,5 @@ adopt(faults.an_operation_fails_with_what_it_calls, *STRUCK, needs=FAULTS)
 faults.see_strikes(
     RULES, SpillPort.can_fail, *STRUCK, steps.discard, steps.close_reader, steps.close_snapshot, steps.force_close
 )
+faults.see_later_strikes(RULES, *STRUCK)
 adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES)

@@ -31,6 +31,7 @@ ALWAYS = (*LIVE, BROKEN, "failed")
 MOST_RECORDS = 24
 """How many records a scenario appends."""
 MOST_SNAPSHOTS = 3
+_ONE = ((1,),)
 _SIZES = (1, 2, 5)
 """How many records are appended, or read, at once."""
 _WRITES = (SPILL_DIRECTORY, SPILL_FILE_CREATE, SPILL_FILE_WRITE, SPILL_FILE_SYNC)
@@ -57,14 +58,24 @@ def pending(ledger: Ledger) -> Sequence[tuple[()]]:
     return NO_OPERANDS if ledger.reader.is_open and ledger.is_pending() else DISABLED
 
 
-def reads(ledger: Ledger) -> Sequence[tuple[()]]:
-    """If the reader was not closed, and could read on."""
-    return NO_OPERANDS if ledger.reader.is_open and not ledger.is_pending() else DISABLED
+def reads_uncommitted(ledger: Ledger) -> Sequence[tuple[int]]:
+    """One record, if a piece was read and not committed."""
+    return _ONE if pending(ledger) else DISABLED
 
 
-def closed(ledger: Ledger) -> Sequence[tuple[()]]:
-    """If the reader was closed."""
-    return DISABLED if ledger.reader.is_open else NO_OPERANDS
+def reads_one(ledger: Ledger) -> Sequence[tuple[int]]:
+    """One record, if the reader was not closed, and could read on."""
+    return _ONE if ledger.reader.is_open and not ledger.is_pending() else DISABLED
+
+
+def reads_closed(ledger: Ledger) -> Sequence[tuple[int]]:
+    """One record, if the reader was closed."""
+    return DISABLED if ledger.reader.is_open else _ONE
+
+
+def late_snapshot(ledger: Ledger) -> Sequence[tuple[int]]:
+    """A number that no snapshot has, if the reader was closed."""
+    return DISABLED if ledger.reader.is_open else ((MOST_SNAPSHOTS + 1,),)
 
 
 def new_snapshot(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -80,15 +91,21 @@ def open_snapshots(ledger: Ledger) -> Sequence[tuple[int, int]]:
     ]
 
 
-def done_snapshots(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Snapshots that were closed or read to their end, or a read of which failed."""
-    return [(number,) for number, one in ledger.snapshots.items() if one.closed or one.ended]
+def done_snapshots(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """One record of snapshots that were closed or read to their end, or a read of which failed."""
+    return [(number, 1) for number, one in ledger.snapshots.items() if one.closed or one.ended]
 
 
-def unknown(ledger: Ledger) -> Sequence[tuple[int, int]]:
-    """Channels that the task does not have: behind the last one and before the first, of a gate and of the task."""
+def unknown(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
+    """A record of channels that the task does not have: behind the last one and before the first, of a gate and of the
+    task."""
     last = len(ledger.config.gates) - 1
-    return [(last, ledger.config.gates[last]), (last + 1, 0), (0, -1), (-1, 0)]
+    return [(last, ledger.config.gates[last], 1), (last + 1, 0, 1), (0, -1, 1), (-1, 0, 1)]
+
+
+def one_record(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
+    """One record of the first channel."""
+    return ((0, 0, 1),)
 
 
 def snapshots(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -96,9 +113,9 @@ def snapshots(ledger: Ledger) -> Sequence[tuple[int]]:
     return [(number,) for number in ledger.snapshots]
 
 
-def unread(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Snapshots that were not closed."""
-    return [(number,) for number, one in ledger.snapshots.items() if not one.closed]
+def unread(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """One record of snapshots that were not closed."""
+    return [(number, 1) for number, one in ledger.snapshots.items() if not one.closed]
 
 
 # ---- the thread that fetches -----------------------------------------------------------------------------------------
@@ -107,14 +124,8 @@ def append(port: SpillPort, ledger: Ledger, gate: int, channel: int, count: int)
     return port.append(gate, channel, tuple(range(ledger.next_record, ledger.next_record + count)))
 
 
-@step("fetch", FETCHING, when=unknown, weight=2, fails=True)
-def append_to_unknown_channel(port: SpillPort, ledger: Ledger, gate: int, channel: int) -> Answer[None]:
-    return port.append(gate, channel, (ledger.next_record,))
-
-
-@step("fetch", ("fetched", "empty"), when=always, weight=1, fails=True)
-def append_too_late(port: SpillPort, ledger: Ledger) -> Answer[None]:
-    return port.append(0, 0, (ledger.next_record,))
+append_to_unknown_channel = append.also("unknown channel", FETCHING, when=unknown, weight=2, fails=True)
+append_late = append.also("after the end", ("fetched", "empty"), when=one_record, weight=1, fails=True)
 
 
 @step("fetch", FETCHING, when=always, learn=Ledger.finish, struck=Ledger.append_failed, weight=6,
@@ -134,9 +145,7 @@ def read(port: SpillPort, ledger: Ledger, most: int) -> Answer[Piece | None]:
     return port.read(most)
 
 
-@step("drain", FETCHED, when=pending, weight=3, fails=True)
-def read_uncommitted(port: SpillPort, ledger: Ledger) -> Answer[Piece | None]:
-    return port.read(1)
+read_uncommitted = read.also("uncommitted", FETCHED, when=reads_uncommitted, weight=3, fails=True)
 
 
 @step("drain", FETCHED, when=pending, end=Ledger.commit, weight=60)
@@ -149,14 +158,7 @@ def close_reader(port: SpillPort, ledger: Ledger) -> Answer[None]:
     return port.close_reader()
 
 
-@step("drain", FETCHED, when=closed, weight=3, fails=True)
-def read_after_close(port: SpillPort, ledger: Ledger) -> Answer[Piece | None]:
-    return port.read(1)
-
-
-@step("task", FETCHED, when=closed, weight=2, fails=True)
-def snapshot_after_close(port: SpillPort, ledger: Ledger) -> Answer[None]:
-    return port.snapshot(MOST_SNAPSHOTS + 1)
+read_closed = read.also("after close", FETCHED, when=reads_closed, weight=3, fails=True)
 
 
 # ---- snapshots -------------------------------------------------------------------------------------------------------
@@ -165,15 +167,17 @@ def snapshot(port: SpillPort, ledger: Ledger, number: int) -> Answer[None]:
     return port.snapshot(number)
 
 
+snapshot_late = snapshot.also("after close", FETCHED, when=late_snapshot, weight=2, fails=True)
+
+
 @step("executor", FETCHED, when=open_snapshots, learn=Ledger.read_snapshot, struck=Ledger.snapshot_failed, weight=30)
 def read_snapshot(port: SpillPort, ledger: Ledger, number: int, most: int) -> Answer[Piece | None]:
     return port.read_snapshot(number, most)
 
 
-@step("executor", FETCHED, when=done_snapshots, learn=Ledger.read_again,
-      struck=Ledger.snapshot_failed, weight=3, fails=True)  # fmt: skip
-def read_snapshot_again(port: SpillPort, ledger: Ledger, number: int) -> Answer[Piece | None]:
-    return port.read_snapshot(number, 1)
+read_snapshot_again = read_snapshot.also(
+    "again", FETCHED, when=done_snapshots, learn=Ledger.read_again, struck=Ledger.snapshot_failed, weight=3, fails=True
+)
 
 
 @step("executor", (*LIVE, BROKEN), when=snapshots, end=Ledger.close_snapshot,
@@ -188,15 +192,10 @@ def force_close(port: SpillPort, ledger: Ledger) -> Answer[None]:
     return port.force_close()
 
 
-@step("drain", DELETED, when=reads, struck=Ledger.strike, weight=8, fails=True)
-def read_after_the_end(port: SpillPort, ledger: Ledger) -> Answer[Piece | None]:
-    return port.read(1)
-
-
-@step("executor", DELETED, when=unread, learn=Ledger.read_again,
-      struck=Ledger.snapshot_failed, weight=8, fails=True)  # fmt: skip
-def read_snapshot_after_the_end(port: SpillPort, ledger: Ledger, number: int) -> Answer[Piece | None]:
-    return port.read_snapshot(number, 1)
+read_late = read.also("after the end", DELETED, when=reads_one, struck=Ledger.strike, weight=8, fails=True)
+read_snapshot_late = read_snapshot.also(
+    "after the end", DELETED, when=unread, learn=Ledger.read_again, struck=Ledger.snapshot_failed, weight=8, fails=True
+)
 
 
 # ---- observers and the driver ----------------------------------------------------------------------------------------
@@ -213,7 +212,7 @@ def strikable(ledger: Ledger) -> Sequence[tuple[str, str]]:
     return [one for one in possible if one[0] == SPILL_FILE_CLOSE or (one[0] in _WRITES) is fetching]
 
 
-fault = fault_step(STEPS, ("fetching", "fetched"), weight=3, when=strikable)
+fault = fault_step(STEPS, ("fetching", "fetched"), weight=3, when=strikable, once=(SPILL_DIRECTORY,))
 resources = resources_step(STEPS, ALWAYS, weight=8)
 fail = fail_step(STEPS, ALWAYS)
 restore = restart_step(STEPS, Ledger.restart)

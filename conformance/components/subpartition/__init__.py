@@ -24,6 +24,7 @@ class SubpartitionScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=
 
 
 _BARRIERS = ("aligned_barrier", "timeoutable_barrier", "unaligned_barrier")
+_LATE = ("timeoutable_barrier (after the end)", "unaligned_barrier (after the end)")
 
 
 def _needs(config: SubpartitionScenarioConfig) -> frozenset[Capability]:
@@ -61,10 +62,10 @@ COMPONENT = Component(
     bounds={
         "views": Bound(("attach_view",), 1),
         "elements": Bound(("add_buffer", "open_buffer", "append", "add_event", "finish", "recover", *_BARRIERS), 4),
-        "checkpoints": Bound((*_BARRIERS, "barrier_after_end"), 2),
+        "checkpoints": Bound((*_BARRIERS, *_LATE), 2),
         "failures": Bound(("fail",), 0),
         "restores": Bound(("restore",), 0),
-        "variants": Bound(("add_buffer", "open_buffer", *_BARRIERS, "barrier_after_end"), 1, variants=True),
+        "variants": Bound(("add_buffer", "open_buffer", *_BARRIERS, *_LATE), 1, variants=True),
     },
     biases=(
         {"aligned_barrier": 16, "timeoutable_barrier": 16, "unaligned_barrier": 20, "aligned_timeout": 16},

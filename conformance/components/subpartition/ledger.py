@@ -331,7 +331,7 @@ class Ledger(PortLedger):
         self.live.append(Queued(EndOfPartition()))
         self.phase = "finished"
 
-    def refuse(self, checkpoint: int, timeoutable: bool) -> None:
+    def refuse(self, checkpoint: int) -> None:
         """Notes that a barrier came after the end, so that it was rejected and leaves no output state."""
         self.checkpoints.barrier(checkpoint)
 

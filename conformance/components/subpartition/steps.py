@@ -15,7 +15,6 @@ from conformance.ports import (
     Answer,
     Availability,
     Barrier,
-    Buffer,
     BufferAndBacklog,
     CheckpointReason,
     Event,
@@ -64,10 +63,15 @@ def newer(ledger: Ledger) -> Sequence[tuple[int]]:
     return _LATER[ledger.checkpoints.newest]
 
 
-def too_late(ledger: Ledger) -> Sequence[tuple[int, bool]]:
-    """The next checkpoint, with a timeoutable and with an unaligned barrier that must be rejected."""
+def late_barrier(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The next checkpoint, whose barrier must be rejected."""
     following = ledger.checkpoints.newest + 1
-    return ((following, True), (following, False)) if following <= MOST_CHECKPOINTS else DISABLED
+    return ((following,),) if following <= MOST_CHECKPOINTS else DISABLED
+
+
+def one_record(ledger: Ledger) -> Sequence[tuple[int]]:
+    """Enables a buffer with one record."""
+    return ((1,),)
 
 
 def added(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -188,19 +192,10 @@ def finish(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
     return port.finish()
 
 
-@step("producer", ENDED, when=always, weight=2, in_words=ADDED)
-def add_after_end(port: SubpartitionPort, ledger: Ledger) -> Answer[bool]:
-    return port.add(Buffer((ledger.next_record,)))
-
-
-@step("producer", ENDED, when=too_late, end=Ledger.refuse, weight=2, in_words=ADDED)
-def barrier_after_end(port: SubpartitionPort, ledger: Ledger, checkpoint: int, timeoutable: bool) -> Answer[bool]:
-    return port.add(Barrier(checkpoint, TIMEOUTABLE if timeoutable else UNALIGNED))
-
-
-@step("producer", ENDED, when=always, weight=2)
-def finish_again(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
-    return port.finish()
+add_late = add_buffer.also("after the end", ENDED, when=one_record, weight=2)
+timeoutable_late = timeoutable_barrier.also("after the end", ENDED, when=late_barrier, end=Ledger.refuse, weight=2)
+unaligned_late = unaligned_barrier.also("after the end", ENDED, when=late_barrier, end=Ledger.refuse, weight=2)
+finish_again = finish.also("again", ENDED, when=always, weight=2)
 
 
 # ---- checkpointing and recovery --------------------------------------------------------------------------------------
@@ -233,9 +228,7 @@ def attach_view(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
     return port.attach_view()
 
 
-@step("consumer", WITH_OR_AFTER_A_VIEW, when=no_view_any_more, weight=2, fails=True)
-def attach_view_again(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
-    return port.attach_view()
+attach_view_again = attach_view.also("again", WITH_OR_AFTER_A_VIEW, when=no_view_any_more, weight=2, fails=True)
 
 
 @step("consumer", POLLED, when=view, learn=Ledger.poll, struck=Ledger.break_down, weight=28)
@@ -253,9 +246,7 @@ def resume(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
     return port.resume()
 
 
-@step("consumer", UNTIL_FAILED, when=not_blocked, weight=2, fails=True)
-def resume_unblocked(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
-    return port.resume()
+resume_unblocked = resume.also("not blocked", UNTIL_FAILED, when=not_blocked, weight=2, fails=True)
 
 
 # ---- observation, failure --------------------------------------------------------------------------------------------
@@ -282,9 +273,9 @@ def restore(port: SubpartitionPort, ledger: Ledger, checkpoint: int) -> Answer[O
 
 
 ADDS = (add_buffer, open_buffer, append, flush, add_event, aligned_barrier, timeoutable_barrier, unaligned_barrier)
-AFTER_THE_END = (add_after_end, barrier_after_end)
+AFTER_THE_END = (add_late, timeoutable_late, unaligned_late)
 """Steps that add what must be rejected."""
-BRINGS_NOTHING = (poll, available, resume, flush, abort_checkpoint, add_after_end, finish_again, persisted, resources)
+BRINGS_NOTHING = (poll, available, resume, flush, abort_checkpoint, add_late, finish_again, persisted, resources)
 """Steps after which the consumer finds no more than it found before, unless they let it find what waited."""
 BRINGS = (add_buffer, open_buffer, append, add_event, aligned_barrier, timeoutable_barrier, unaligned_barrier,
           aligned_timeout, finish, recover, finish_recovery)  # fmt: skip

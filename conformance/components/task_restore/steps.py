@@ -10,7 +10,7 @@ from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, Once, Steps, 
 from conformance.models.answers import records_by_channel, whether
 from conformance.models.faults import fault_step
 from conformance.models.lifetime import alive, fail_step, resources_step, restart_step
-from conformance.ports import ALL_GATES, Answer, Buffer, EndOfPartition, TaskRestorePort, Turn
+from conformance.ports import ALL_GATES, OPERATORS_OPEN, Answer, Buffer, EndOfPartition, TaskRestorePort, Turn
 
 DEPLOYED, LIVE, RESTORED = ("deployed",), ("live",), ("live", "over")
 ALWAYS = ("deployed", "live", "over", "failed")
@@ -126,7 +126,7 @@ def persisted(port: TaskRestorePort, ledger: Ledger, checkpoint: int) -> Answer[
     return port.persisted(checkpoint)
 
 
-fault = fault_step(STEPS, ("deployed", "live"), weight=2)
+fault = fault_step(STEPS, ("deployed", "live"), once=(OPERATORS_OPEN,), weight=2)
 resources = resources_step(STEPS, ALWAYS, weight=3)
 fail = fail_step(STEPS, ALWAYS)
 restore = restart_step(STEPS, Ledger.restart)

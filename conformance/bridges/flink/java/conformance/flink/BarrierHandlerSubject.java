@@ -67,7 +67,7 @@ final class BarrierHandlerSubject implements Subject {
                         .put("duration", TimeUnit.NANOSECONDS.toMillis(handler.getAlignmentDurationNanos()))
                         .put("start_delay", TimeUnit.NANOSECONDS.toMillis(handler.getCheckpointStartDelayNanos()));
             case "fault":
-                faults.arm(arguments.text(0), arguments.text(1));
+                faults.arm(arguments.text(0), arguments.text(1), arguments.number(2));
                 return true;
             case "resources":
                 return Json.object()

@@ -65,7 +65,7 @@ abstract class ChannelSubject implements Subject {
                 channel().checkpointStopped(arguments.number(0));
                 return null;
             case "fault":
-                return fault(arguments.text(0), arguments.text(1));
+                return fault(arguments.text(0), arguments.text(1), arguments.number(2));
             case "in_use":
                 return ConsumerAccess.buffersInUse(channel());
             case "persisted":
@@ -82,10 +82,10 @@ abstract class ChannelSubject implements Subject {
         return signals.take();
     }
 
-    /** Lets the next call at this place fail; answers false if this subject cannot. */
-    boolean fault(String place, String kind) throws Exception {
-        if (!place.equals(RecordingStateWriter.PLACE) || !kind.equals("throws")) {
-            return false;
+    /** Lets a call at this place fail; answers false if this subject cannot. */
+    boolean fault(String place, String kind, long nth) throws Exception {
+        if (!place.equals(RecordingStateWriter.PLACE) || !kind.equals("throws") || nth > 1) {
+            return false; // the recording writer lets the next call fail only
         }
         writer.failNextInput(() -> signals.faultStruck(place, kind));
         return true;

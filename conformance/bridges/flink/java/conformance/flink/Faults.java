@@ -8,37 +8,47 @@ import java.util.Map;
 final class Faults {
 
     private final Signals signals;
-    /** How the next call fails, by place. */
+    /** How a call fails, by place. */
     private final Map<String, String> armed = new HashMap<>();
+    /** How many calls come before that one, by place. */
+    private final Map<String, Long> before = new HashMap<>();
 
     Faults(Signals signals) {
         this.signals = signals;
     }
 
-    /** Lets the next call at this place fail in this way. */
-    void arm(String place, String kind) {
+    /** Lets a call at this place fail in this way: the next one, if {@code nth} is 1. */
+    void arm(String place, String kind, long nth) {
         armed.put(place, kind);
+        before.put(place, nth - 1);
     }
 
     /**
-     * Lets the next request of a subpartition or of exclusive buffers throw, whichever channel makes it; answers false
-     * for other places and kinds.
+     * Lets a request of a subpartition or of exclusive buffers throw, whichever channel makes it; answers false for other
+     * places and kinds.
      */
-    boolean armSetup(String place, String kind) {
+    boolean armSetup(String place, String kind, long nth) {
         boolean isKnown = place.equals(FaultyPartitions.PLACE) || place.equals(FaultySegments.PLACE);
         if (!isKnown || !kind.equals("throws")) {
             return false;
         }
-        arm(place, kind);
+        arm(place, kind, nth);
         return true;
     }
 
     /** Called when Flink makes a call at this place. Returns how it fails, which is signalled; null if it does not. */
     String strike(String place) {
-        String kind = armed.remove(place);
-        if (kind != null) {
-            signals.faultStruck(place, kind);
+        String kind = armed.get(place);
+        if (kind == null) {
+            return null;
         }
+        long left = before.get(place);
+        if (left > 0) {
+            before.put(place, left - 1);
+            return null;
+        }
+        armed.remove(place);
+        signals.faultStruck(place, kind);
         return kind;
     }
 

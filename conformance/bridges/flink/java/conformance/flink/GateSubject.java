@@ -65,7 +65,7 @@ final class GateSubject implements Subject {
                 fixture.arrive(arguments.index(0), arguments.node(1), arguments.index(2));
                 return null;
             case "fault":
-                return fault(arguments.text(0), arguments.text(1));
+                return fault(arguments.text(0), arguments.text(1), arguments.number(2));
             case "available":
                 return fixture.gate.getAvailableFuture().isDone();
             case "in_use":
@@ -92,13 +92,13 @@ final class GateSubject implements Subject {
         return signals.take();
     }
 
-    /** Lets the next call at this place throw; answers false if this subject cannot. */
-    private boolean fault(String place, String kind) {
+    /** Lets a call at this place throw; answers false if this subject cannot. */
+    private boolean fault(String place, String kind, long nth) {
         if (!place.equals(RecordingStateWriter.PLACE)) {
-            return faults.armSetup(place, kind);
+            return faults.armSetup(place, kind, nth);
         }
-        if (!kind.equals("throws")) {
-            return false;
+        if (!kind.equals("throws") || nth > 1) {
+            return false; // the recording writer lets the next call fail only
         }
         fixture.failNextInput(() -> signals.faultStruck(place, kind));
         return true;

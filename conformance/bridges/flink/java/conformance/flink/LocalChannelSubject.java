@@ -68,17 +68,17 @@ final class LocalChannelSubject extends ChannelSubject {
     }
 
     @Override
-    boolean fault(String place, String kind) throws Exception {
+    boolean fault(String place, String kind, long nth) throws Exception {
         switch (place) {
             case FaultyPartitions.PLACE:
-                faults.arm(place, kind);
+                faults.arm(place, kind, nth);
                 return true;
             case PRODUCER:
-                faults.arm(place, kind);
+                faults.arm(place, kind, nth);
                 partition.fail(Faults.failure(place)); // what the producer's task does
                 return true;
             default:
-                return super.fault(place, kind);
+                return super.fault(place, kind, nth);
         }
     }
 

@@ -54,14 +54,14 @@ final class RecoveredChannelSubject extends ChannelSubject {
     }
 
     @Override
-    boolean fault(String place, String kind) throws Exception {
+    boolean fault(String place, String kind, long nth) throws Exception {
         if (!place.equals(FaultySegments.PLACE)) {
             return false; // a buffer for recovered data comes from the adapter
         }
         if (kind.equals("refuses")) {
             return false; // Flink's pool waits for buffers, and then fails for good
         }
-        faults.arm(place, kind);
+        faults.arm(place, kind, nth);
         return true;
     }
 

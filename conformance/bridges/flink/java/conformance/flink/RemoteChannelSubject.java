@@ -95,12 +95,12 @@ final class RemoteChannelSubject extends ChannelSubject {
     }
 
     @Override
-    boolean fault(String place, String kind) throws Exception {
+    boolean fault(String place, String kind, long nth) throws Exception {
         boolean isOfTheNetwork = List.of(Network.PRODUCER, Network.CONNECTION, Network.REQUEST).contains(place);
         if (!isOfTheNetwork) {
-            return super.fault(place, kind);
+            return super.fault(place, kind, nth);
         }
-        faults.arm(place, kind);
+        faults.arm(place, kind, nth);
         return true;
     }
 

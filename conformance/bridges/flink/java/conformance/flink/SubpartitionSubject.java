@@ -71,7 +71,7 @@ final class SubpartitionSubject implements Subject, BufferAvailabilityListener {
                 partition.finishReadRecoveredState(arguments.truth(0));
                 return null;
             case "fault":
-                return fault(arguments.text(0), arguments.text(1));
+                return fault(arguments.text(0), arguments.text(1), arguments.number(2));
             case "persisted":
                 return writer.persisted(arguments.number(0));
             case "resources":
@@ -103,16 +103,19 @@ final class SubpartitionSubject implements Subject, BufferAvailabilityListener {
     }
 
     /** Lets the next call at this place fail; answers false if it cannot. */
-    private boolean fault(String place, String kind) {
+    private boolean fault(String place, String kind, long nth) {
         switch (place) {
             case "availability-listener":
-                faults.arm(place, kind);
+                faults.arm(place, kind, nth);
                 return true;
             case "channel-state-writer":
+                if (nth > 1) {
+                    return false; // the recording writer lets the next call fail only
+                }
                 writer.failNextOutput(() -> signals.faultStruck(place, kind));
                 return true;
             case "producer":
-                faults.arm(place, kind);
+                faults.arm(place, kind, nth);
                 partition.fail(Faults.failure(place)); // what the producer's task does
                 return true;
             default:

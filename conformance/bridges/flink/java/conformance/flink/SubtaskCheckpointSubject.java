@@ -110,7 +110,7 @@ final class SubtaskCheckpointSubject implements Subject {
                 cancel();
                 return null;
             case "fault":
-                faults.arm(arguments.text(0), arguments.text(1));
+                faults.arm(arguments.text(0), arguments.text(1), arguments.number(2));
                 return true;
             case "resources":
                 return Json.object()

@@ -150,7 +150,7 @@ final class TaskRestoreSubject implements Subject {
             case "persisted":
                 return persisted(task.acknowledged(arguments.number(0)));
             case "fault":
-                return fault(arguments.text(0), arguments.text(1));
+                return fault(arguments.text(0), arguments.text(1), arguments.number(2));
             case "resources":
                 return resources();
             case "release":
@@ -169,11 +169,11 @@ final class TaskRestoreSubject implements Subject {
         return signals.take();
     }
 
-    private boolean fault(String place, String kind) {
+    private boolean fault(String place, String kind, long nth) {
         if (!kind.equals("throws") || !(place.equals(STATE_READ) || place.equals(DeployedTask.OPERATORS_OPEN))) {
             return false;
         }
-        faults.arm(place, kind);
+        faults.arm(place, kind, nth);
         return true;
     }
 

@@ -69,7 +69,7 @@ final class UnionGateSubject implements Subject {
                 live.fixture.arrive(live.channel, arguments.node(1), Network.UNKNOWN_BACKLOG);
                 return null;
             case "fault":
-                return faults.armSetup(arguments.text(0), arguments.text(1));
+                return faults.armSetup(arguments.text(0), arguments.text(1), arguments.number(2));
             case "available":
                 return union.getAvailableFuture().isDone();
             case "finished":

@@ -138,7 +138,7 @@ final class WriterSubject implements Subject {
             case "executors":
                 return executors();
             case "fault":
-                faults.arm(arguments.text(0), arguments.text(1));
+                faults.arm(arguments.text(0), arguments.text(1), arguments.number(2));
                 return true;
             case "resources":
                 return Json.object().put("segments", buffers).put("open_files", files.open()).put("futures", open());

@@ -16,7 +16,7 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Obje
  */
 public final class Program {
 
-    private static final int PROTOCOL = 3;
+    private static final int PROTOCOL = 4;
 
     private final Offer offer;
 
