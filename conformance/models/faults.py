@@ -153,8 +153,8 @@ def struck_again(faults: Faults, struck: FaultStruck) -> Broken | None:
 
 @shared("I-90", struck=True)
 def an_operation_fails_with_what_it_calls(ledger: PortLedger, seen: Seen[object]) -> Judgement:
-    """If what an operation calls fails, the operation fails too, with an error of kind io, so that the task fails. What
-    only refuses is no failure."""
+    """If what an operation calls fails, the operation fails too, with an error of kind io, so that the task fails. A
+    refusal is not a failure."""
     struck = struck_by(seen)
     if (again := struck_again(ledger.faults, struck)) is not None:
         return again

@@ -185,7 +185,7 @@ def a_checkpoint_that_comes_too_early_is_declined(must_start: bool | None, seen:
 @shared("I-54", ("FLINK-39018",))
 def a_checkpoint_does_not_wait_for_recovered_data(must_start: bool | None, seen: Seen[None, int]) -> Judgement:
     """As soon as all gates are converted, the task takes its part of a checkpoint, however much recovered data was not
-    taken. Where that is taken before the conversion, the task runs by then."""
+    taken. With a design in which recovered data is taken before the conversion, the task must be running, too."""
     if must_start is not True:
         return False
     owed = "all gates are converted, so the task must take its part of the checkpoint"

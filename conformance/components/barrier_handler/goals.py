@@ -47,7 +47,7 @@ def the_last_barrier_of_an_overdue_alignment_came(ledger: Ledger, seen: Seen[Non
 
 @goal(*steps.BARRIERS)
 def the_barrier_of_an_aborted_checkpoint_came(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
-    """A barrier came of a checkpoint that had been declined."""
+    """A barrier arrived whose checkpoint had been declined."""
     return seen.operands[1] in ledger.alignment.declined
 
 
@@ -67,7 +67,7 @@ def a_newer_barrier_came_during_a_checkpoint(ledger: Ledger, seen: Seen[None, in
 
 @goal(steps.aligned_barrier, steps.timeoutable_barrier)
 def an_aligned_barrier_came_during_an_unaligned_checkpoint(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
-    """An aligned barrier came of a checkpoint that had been triggered unaligned."""
+    """An aligned barrier arrived whose checkpoint had been triggered unaligned."""
     return (
         ledger.alignment.pending > 0
         and ledger.alignment.is_unaligned()

@@ -176,7 +176,7 @@ def only_an_announced_barrier_overtakes(ledger: Ledger, seen: Acted) -> Judgemen
     return True
 
 
-# ---- what is given up ------------------------------------------------------------------------------------------------
+# ---- declined and aborted --------------------------------------------------------------------------------------------
 def _must_decline(ledger: Ledger, seen: Acted) -> Judgement:
     if ledger.act.must_decline is None:
         return False
@@ -235,7 +235,7 @@ def a_checkpoint_is_declined_with_a_reason(ledger: Ledger, seen: Acted) -> Judge
 
 @rule(*GIVEN, invariant="I-58")
 def a_checkpoint_that_is_over_stays_over(ledger: Ledger, seen: Acted) -> Judgement:
-    """What comes of a checkpoint that is over, or older than another one, triggers and declines nothing, and turns no
+    """An event of a checkpoint that is over, or older than another one, triggers and declines nothing, and turns no
     barrier into a priority event."""
     if not ledger.alignment.is_obsolete(seen.operands[1]):
         return False
@@ -249,7 +249,7 @@ def a_checkpoint_that_is_over_stays_over(ledger: Ledger, seen: Acted) -> Judgeme
 # ---- channels that are blocked ---------------------------------------------------------------------------------------
 @rule(*steps.ACTS, invariant="I-46", tickets=("FLINK-19681", "FLINK-23223"), after_learning=True)
 def a_blocked_channel_waits_for_the_checkpoint_in_progress(ledger: Ledger, seen: Acted) -> Judgement:
-    """When the checkpoint is over behind whose barrier a channel waits, the channel was resumed; at once, if the
+    """When a checkpoint is over, each channel that waits behind its barrier has been resumed; at once, if the
     barrier was obsolete when it came."""
     upstream = ledger.upstream
     if any(upstream.blocked) and (late := ledger.alignment.left_blocked(upstream.blocked)):
@@ -260,7 +260,7 @@ def a_blocked_channel_waits_for_the_checkpoint_in_progress(ledger: Ledger, seen:
 
 @rule(*steps.ACTS, invariant="I-47", tickets=("FLINK-23938",), after_learning=True, signals=(ConsumptionResumed,))
 def only_a_blocked_channel_is_resumed(ledger: Ledger, seen: Acted) -> Judgement:
-    """Only a channel is resumed that waits behind an aligned barrier, and once. A source that was asked for a
+    """Only a channel that waits behind an aligned barrier is resumed, and only once. A source that was asked for a
     checkpoint by a call is not blocked, and may be resumed only by a call for a checkpoint that is over."""
     if ledger.act.unblocked:
         owed = f"channel {ledger.act.unblocked - 1} waits behind no barrier, so it must not be resumed"
@@ -270,7 +270,7 @@ def only_a_blocked_channel_is_resumed(ledger: Ledger, seen: Acted) -> Judgement:
 
 @rule(*steps.ACTS, invariant="I-08", tickets=("FLINK-17568",), after_learning=True, signals=(ConsumptionResumed,))
 def a_channel_stays_blocked_while_its_checkpoint_is_in_progress(ledger: Ledger, seen: Acted) -> Judgement:
-    """A channel is not resumed while the checkpoint is in progress behind whose barrier it waits."""
+    """A channel that waits behind a barrier is not resumed while the checkpoint of the barrier is in progress."""
     if not ledger.alignment.pending:
         return False
     for channel, checkpoint in ledger.upstream.resumed:

@@ -84,7 +84,8 @@ def nothing_behind_a_barrier_is_processed_before_its_checkpoint(ledger: Ledger, 
 
 @rule(*steps.ACTS, invariant="I-08", after_learning=True, signals=(ConsumptionResumed,))
 def a_channel_is_resumed_when_its_checkpoint_is_over(ledger: Ledger, seen: Acted) -> Judgement:
-    """A channel is not resumed while the checkpoint is in progress behind whose barrier its producer waits."""
+    """A channel whose producer waits behind a barrier is not resumed while the checkpoint of the barrier is in
+    progress."""
     for channel, checkpoint in ledger.upstream.resumed:
         if checkpoint and not ledger.alignment.is_obsolete(checkpoint):
             owed = f"channel {channel} must wait until checkpoint {checkpoint} is over"

@@ -39,7 +39,8 @@ def a_checkpoint_was_aborted_while_events_were_held_back(ledger: Ledger, seen: S
 
 @goal(steps.abort, needs=BLOCKED)
 def a_checkpoint_was_aborted_while_reports_were_held_back(ledger: Ledger, seen: Seen[None, int]) -> bool:
-    """A checkpoint was aborted, as by a timeout, and a report had not left: the coordinator may have waited for it."""
+    """A checkpoint was aborted, for example by a timeout, and a report had not left: the coordinator may have waited
+    for it."""
     return any(one.unreported for one in ledger.alive)
 
 

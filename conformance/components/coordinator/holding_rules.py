@@ -159,8 +159,8 @@ def an_abort_that_overtakes_the_beginning_lets_reports_go(ledger: Ledger, seen: 
 
 @rule(*SETTLING, invariant="CP35", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
 def an_abort_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """When a checkpoint is aborted, as by a timeout while the coordinator waits for a report, the reports that were
-    held back for it leave, although no request of their own has notified the tasks."""
+    """When a checkpoint is aborted, for example by a timeout while the coordinator waits for a report, the reports that
+    were held back for it leave, although no request of their own has notified the tasks."""
     if ledger.turns.queue:
         return False
     for one, cause in _silent(ledger):

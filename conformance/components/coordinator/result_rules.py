@@ -42,7 +42,7 @@ def no_turn_of_the_main_thread_fails(ledger: Ledger, seen: Seen[None]) -> Judgem
 @rule(steps.turn, invariant="CP17")
 def a_repeated_acknowledgement_changes_nothing(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """An acknowledgement that arrives twice, late, or for a checkpoint that nobody knows causes nothing but the release
-    of events: no result, no failover, no word to the coordinator."""
+    of events: no result, no failover, no notification of the coordinator."""
     if ledger.turns.current != REPEATED:
         return False
     for signal in seen.signals:

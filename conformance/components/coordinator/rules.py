@@ -155,7 +155,8 @@ def overtaking(
 @rule(steps.deliver, invariant="CP19")
 def a_repeated_acknowledgement_opens_no_gate(ledger: Ledger, seen: Delivered) -> Judgement:
     """An acknowledgement that arrives twice, late, from a dead attempt, or for a checkpoint that nobody knows lets no
-    event overtake the barrier of a checkpoint in progress. If another checkpoint has ended too, that is blamed."""
+    event overtake the barrier of a checkpoint in progress. If another checkpoint has ended too, the early event is
+    reported as an effect of that end."""
     return overtaking(
         ledger, seen, lambda found, one: one.subtask in found.repeated and not found.others_ended,
         lambda other, one, value: one.subtask in other.repeated and other.number == one.cut,

@@ -51,7 +51,7 @@ def a_checkpoint_started_while_the_drainer_waited_for_a_buffer(ledger: Ledger, s
 
 @goal(steps.cancel)
 def a_task_was_cancelled_while_the_drainer_waited_for_a_buffer(ledger: Ledger, seen: Seen[None]) -> bool:
-    """A task was cancelled in the same situation."""
+    """A task was cancelled while all buffers for recovered data were in use, and the drainer had another record."""
     return ledger.recovered.handing_on and ledger.fetched.left() > 0 and ledger.in_use() >= ledger.recovered.buffers
 
 

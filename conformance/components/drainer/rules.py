@@ -48,7 +48,7 @@ def _of(piece: Piece | None) -> str:
 
 @rule(steps.take, invariant="I-09", tickets=("FLINK-39018", "FLINK-38544"))
 def recovered_records_are_taken_before_live_ones(ledger: Ledger, seen: Seen[Drained | None, int]) -> Judgement:
-    """Out of each channel the task takes the recovered records and then the live ones, each once and in order."""
+    """From each channel the task takes the recovered records and then the live ones, each once and in order."""
     if seen.value is None:
         return False
     owed = ledger.recovered.owed(ledger.recovered.number(seen.value.gate, seen.value.channel))

@@ -68,7 +68,7 @@ def live_data_is_hidden_until_recovered_data_is_consumed(ledger: Ledger, seen: T
     never=(Never(Setting(stage="in recovery"), "They are delivered after recovery."),),
 )
 def events_of_a_recovering_channel_are_kept_and_replayed(ledger: Ledger, seen: Took) -> Judgement:
-    """The channel keeps events without priority that arrive during recovery, and hands them out afterwards in the order
+    """The channel keeps events without priority that arrive during recovery, and delivers them afterwards in the order
     in which they arrived."""
     stashed, value = ledger.stashed(), seen.value
     if stashed is None or value is None or value.element.data_type.has_priority:

@@ -191,7 +191,7 @@ class Ledger(PortLedger):
         self.force_close()
 
     def discard_struck(self, seen: Seen[None]) -> None:
-        """Notes that the fetching was given up although a call failed."""
+        """Notes that the fetching was discarded although a call failed."""
         self.strike(seen)
         self.discard()
 

@@ -65,7 +65,7 @@ def a_piece_is_committed_before_the_next_is_read(ledger: Ledger, seen: Seen[Piec
 
 @rule(steps.finish, invariant="I-68")
 def nothing_fetched_leaves_nothing_to_read(ledger: Ledger, seen: Seen[bool]) -> Judgement:
-    """The end of the fetching says whether there is anything to read."""
+    """The operation that ends the fetching returns whether there is anything to read."""
     owed = bool(ledger.fetched.pieces)
     if seen.value is owed:
         return True
@@ -101,8 +101,8 @@ def a_closed_reader_refuses_to_read(ledger: Ledger, seen: Seen[object]) -> Judge
 @rule(steps.read_snapshot_again, invariant="I-70", formerly=("a-snapshot-that-was-given-up-does-not-answer-the-end",))
 def a_snapshot_closed_early_does_not_return_its_end(ledger: Ledger, seen: Seen[Piece | None, int]) -> Judgement:
     """After a snapshot was closed before its end, another read is refused, so that nobody takes for its end what was
-    left out. So it is after a read of it has failed, unless the read can be tried again. A snapshot that has returned
-    its end may return it again."""
+    left out. The same holds after a read of it has failed, unless the read can be tried again. A snapshot that has
+    returned its end may return it again."""
     one = ledger.snapshots[seen.operands[0]]
     if seen.error is None and (seen.value is None or not one.closed):
         return _next(ledger.fetched.pieces[one.at :], seen.value, 1)
@@ -129,7 +129,7 @@ def nothing_is_read_after_everything_was_deleted(ledger: Ledger, seen: Seen[Any,
 # ---- bounds ----------------------------------------------------------------------------------------------------------
 @rule(steps.buffered, invariant="I-72", tickets=("FLINK-40081",))
 def a_full_segment_is_written(ledger: Ledger, seen: Seen[int]) -> Judgement:
-    """No more records wait in memory than a segment has when it is full, besides those that were appended at once."""
+    """At most a full segment of records waits in memory, plus those of one append."""
     most = ledger.most_in_segment()
     if seen.value <= most:
         return seen.value > 0
@@ -142,7 +142,7 @@ def a_full_segment_is_written(ledger: Ledger, seen: Seen[int]) -> Judgement:
 
 @rule(steps.resources, invariant="I-72", needs=RESOURCES)
 def a_full_file_is_followed_by_another(ledger: Ledger, seen: Looked) -> Judgement:
-    """A file is not longer than its limit, besides one segment."""
+    """A file exceeds its limit by one segment at most."""
     least = ledger.least_files()
     if ledger.phase != "fetching" or least < 2 or seen.value.files is None:
         return False

@@ -9,7 +9,7 @@ from conformance.ports import Alignment, CheckpointReason, StatePart, SubtaskCal
 
 BARRIERS = (SubtaskCall.OUTPUTS_BARRIER, SubtaskCall.OUTPUTS_PRIORITY_BARRIER)
 ABORTS = (SubtaskCall.WRITER_ABORT, SubtaskCall.WRITER_ABORT_AND_FORGET)
-"""The calls that give a checkpoint up in the channel state writer."""
+"""The calls that abort a checkpoint in the channel state writer."""
 REPEATABLE = (*ABORTS, SubtaskCall.OUTPUTS_CANCEL_MARKER)
 NEEDS: Mapping[SubtaskCall, SubtaskCall] = {
     SubtaskCall.WRITER_FINISH_INPUT: SubtaskCall.WRITER_START,

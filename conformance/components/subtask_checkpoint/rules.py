@@ -63,8 +63,8 @@ def an_acknowledged_checkpoint_is_final(ledger: Ledger, seen: Acted) -> Judgemen
 
 @rule(steps.run_async, invariant="I-52", after_learning=True)
 def a_final_checkpoint_is_acknowledged(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
-    """If all of the state of a checkpoint is final, and the checkpoint was not given up, it is acknowledged once its
-    asynchronous part has run."""
+    """If all of the state of a checkpoint is final, and the checkpoint was neither declined nor aborted, it is
+    acknowledged once its asynchronous part has run."""
     one = ledger.checkpoints[seen.operands[0]]
     if one.missing or one.failed or one.is_given_up() or ledger.is_cancelled():
         return False
@@ -103,7 +103,7 @@ def an_aborted_checkpoint_is_not_acknowledged(ledger: Ledger, seen: Acted) -> Ju
 
 @rule(steps.decline, invariant="I-57", tickets=("FLINK-20654",))
 def a_decline_is_passed_on(ledger: Ledger, seen: Seen[None, int, str]) -> Judgement:
-    """If the barrier handler gives a checkpoint up, the task declines it, unless the checkpoint coordinator has aborted
+    """If the barrier handler aborts a checkpoint, the task declines it, unless the checkpoint coordinator has aborted
     it before."""
     checkpoint, reason = seen.operands
     if ledger.checkpoints[checkpoint].aborted:
@@ -117,7 +117,7 @@ def a_decline_is_passed_on(ledger: Ledger, seen: Seen[None, int, str]) -> Judgem
 
 @rule(*steps.ACTS, invariant="I-57", tickets=("FLINK-26803",), after_learning=True, signals=(CheckpointDeclined,))
 def a_checkpoint_is_declined_with_the_reason_of_its_cause(ledger: Ledger, seen: Acted) -> Judgement:
-    """A checkpoint is declined only if the barrier handler has given it up, with the reason that it says, or if a part
+    """A checkpoint is declined only if the barrier handler has aborted it, with the reason that it says, or if a part
     of its state has failed, with the reason of that failure, or async-exception if it has none."""
     for signal in seen.signals:
         if type(signal) is not CheckpointDeclined or ledger.checkpoints[signal.checkpoint].aborted:
@@ -205,7 +205,7 @@ def an_old_checkpoint_is_dropped(ledger: Ledger, seen: Seen[None, int]) -> Judge
 @rule(steps.trigger, invariant="I-58", tickets=("FLINK-8871",))
 def an_aborted_checkpoint_leads_only_to_a_cancel_marker(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """When the task is asked for its part of a new checkpoint that was aborted before, its outputs get the cancel
-    marker, and nothing else happens but that the channel state writer gives it up."""
+    marker, and nothing else happens but that the channel state writer aborts it."""
     (checkpoint,) = seen.operands
     if checkpoint <= ledger.last or not ledger.checkpoints[checkpoint].aborted or ledger.is_cancelled():
         return False
@@ -218,7 +218,7 @@ def an_aborted_checkpoint_leads_only_to_a_cancel_marker(ledger: Ledger, seen: Se
 
 @rule(steps.decline, invariant="I-58")
 def a_declined_checkpoint_is_cancelled_downstream(ledger: Ledger, seen: Seen[None, int, str]) -> Judgement:
-    """When the barrier handler gives a checkpoint up, the outputs get its cancel marker once, so that nobody downstream
+    """When the barrier handler aborts a checkpoint, the outputs get its cancel marker once, so that nobody downstream
     waits for its barrier."""
     (checkpoint, _), marker = seen.operands, SubtaskCall.OUTPUTS_CANCEL_MARKER
     told = called(seen, checkpoint).count(marker)
@@ -300,8 +300,8 @@ def the_channel_state_writer_is_called_in_order(ledger: Ledger, seen: Acted) -> 
 
 @rule(steps.inputs_done, invariant="I-52", after_learning=True)
 def the_writer_learns_that_the_inputs_are_done(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
-    """When the inputs have handed over all in-flight data of a checkpoint, the writer learns it, unless the checkpoint
-    was given up there."""
+    """When the inputs have handed over all in-flight data of a checkpoint, the writer learns it, unless the writer
+    has aborted the checkpoint."""
     one = ledger.checkpoints[seen.operands[0]]
     if one.is_stopped_in_writer():
         return False
@@ -313,18 +313,18 @@ def the_writer_learns_that_the_inputs_are_done(ledger: Ledger, seen: Seen[None, 
 
 @rule(steps.inputs_failed, invariant="I-62", after_learning=True)
 def the_writer_gives_up_what_the_inputs_did_not_finish(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
-    """When the inputs will not hand over the rest of their data, the writer gives the checkpoint up, so that its result
-    comes to an end."""
+    """When the inputs will not hand over the rest of their data, the writer aborts the checkpoint, so that its result
+    ends."""
     if ledger.checkpoints[seen.operands[0]].is_stopped_in_writer():
         return True
-    owed = f"the inputs of checkpoint {seen.operands[0]} have failed, so the channel state writer must give it up"
+    owed = f"the inputs of checkpoint {seen.operands[0]} have failed, so the channel state writer must abort it"
     return Broken(FailureClass.ORPHANED, owed, "the writer was not called")
 
 
 @rule(steps.decline, steps.abort, invariant="I-53", tickets=("FLINK-20654",), after_learning=True)
 def what_ends_a_checkpoint_ends_its_channel_state(ledger: Ledger, seen: Acted) -> Judgement:
     """If a checkpoint is declined or aborted that the channel state writer has begun and whose channel state is not
-    final, the writer gives it up."""
+    final, the writer aborts it."""
     one = ledger.checkpoints[seen.operands[0]]
     if SubtaskCall.WRITER_START not in one.told or ledger.is_cancelled():
         return False
@@ -332,7 +332,7 @@ def what_ends_a_checkpoint_ends_its_channel_state(ledger: Ledger, seen: Acted) -
         return False
     if one.is_stopped_in_writer():
         return True
-    owed = f"checkpoint {seen.operands[0]} can not complete any more, so the channel state writer must give it up"
+    owed = f"checkpoint {seen.operands[0]} can not complete any more, so the channel state writer must abort it"
     return Broken(FailureClass.LEAKED, owed, "the writer was not called")
 
 
@@ -408,7 +408,7 @@ def a_refused_start_fails_with_its_reason(ledger: Ledger, seen: Acted) -> Judgem
 
 @rule(steps.trigger, invariant="I-53", needs=FAULTS, struck=True)
 def a_failed_snapshot_ends_its_channel_state(ledger: Ledger, seen: Acted) -> Judgement:
-    """If the operators fail to take their snapshots, the channel state writer gives the checkpoint up, whose file other
+    """If the operators fail to take their snapshots, the channel state writer aborts the checkpoint, whose file other
     tasks may share, and holds no result."""
     checkpoint = seen.operands[0]
     if faults.struck_by(seen).place != OPERATOR_SNAPSHOT or not ledger.checkpoints[checkpoint].has_channel_state():
@@ -417,7 +417,7 @@ def a_failed_snapshot_ends_its_channel_state(ledger: Ledger, seen: Acted) -> Jud
     taken = SubtaskCall.WRITER_TAKE_RESULT in calls
     if ABORTS[1] in calls or (taken and ABORTS[0] in calls):
         return True
-    owed = f"the operators failed in checkpoint {checkpoint}, so the channel state writer must give it up and forget it"
+    owed = f"the operators failed in checkpoint {checkpoint}, so the writer must abort it and remove its result"
     return Broken(FailureClass.LEAKED, owed, happens(calls, checkpoint))
 
 

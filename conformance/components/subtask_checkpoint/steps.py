@@ -45,7 +45,7 @@ _FROM_HANDLER = tuple(
         CheckpointReason.DECLINED_INPUT_END_OF_STREAM,
     )
 )
-"""The reasons with which a barrier handler gives a checkpoint up."""
+"""The reasons with which a barrier handler aborts a checkpoint."""
 _NEAR = tuple(
     tuple(number for number in range(max(1, last - 2), min(last + 2, MOST_CHECKPOINTS) + 1))
     for last in range(MOST_CHECKPOINTS + 1)
@@ -84,7 +84,7 @@ def awaited(ledger: Ledger) -> Sequence[tuple[int]]:
 
 
 def arriving(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Those of them that the barrier handler has not given up."""
+    """Those of them that the barrier handler has not aborted."""
     return [operands for operands in awaited(ledger) if ledger.checkpoints[operands[0]].stage is not Stage.OVER]
 
 
@@ -167,7 +167,7 @@ def advance(port: SubtaskCheckpointPort, ledger: Ledger, milliseconds: int) -> A
 
 # ---- other threads ---------------------------------------------------------------------------------------------------
 def _parts(one: Checkpoint) -> list[StatePart]:
-    """The parts of the state that may be final next: those of which all was handed over, unless it was given up."""
+    """The parts of the state that may be final next: those of which all was handed over, unless it was aborted."""
     stopped = one.is_stopped_in_writer()
     return [
         part

@@ -46,7 +46,7 @@ BUSY = (steps.turn, steps.read)
 # ---- what the operators get ------------------------------------------------------------------------------------------
 @rule(steps.turn, invariant="I-09", tickets=("FLINK-39018",), after_learning=True, signals=(ElementTaken,))
 def recovered_records_come_first_and_each_record_comes_once(ledger: Ledger, seen: Seen[Turn]) -> Judgement:
-    """Out of each channel the operators get the recovered records and then the live ones, each once and in order, and
+    """From each channel the operators get the recovered records and then the live ones, each once and in order, and
     the end of partition last."""
     if ledger.found.misplaced is None:
         return True

@@ -212,12 +212,13 @@ def a_failed_write_fails_its_checkpoint() -> None:
 
 @_ending("I-62", "FLINK-26803")
 def no_result_stays_open_when_its_executor_stops() -> None:
-    """When an executor stops, all results that were not there fail."""
+    """When an executor stops, all results fail that have not ended."""
 
 
 @rule(*steps.ENDINGS, invariant="I-62", tickets=("FLINK-25305",), after_learning=True, signals=ENDED)
 def a_result_ends_for_a_reason(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
-    """No result is completed before every part of its file is, and none fails without one of these reasons."""
+    """No result is completed before every part of its file was executed, and none fails unless its checkpoint was
+    aborted or subsumed, its file or its input has failed, or its executor has stopped."""
     for due, end in ledger.results.wrong:
         if not due.ends:
             return _ended(due, end)
@@ -226,7 +227,7 @@ def a_result_ends_for_a_reason(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]
 
 @rule(*steps.ENDINGS, invariant="I-62", tickets=("FLINK-28474",), after_learning=True)
 def a_result_that_must_end_is_not_left_open(ledger: Ledger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
-    """If results must end in an operation, at least one of them does."""
+    """If an operation must complete or fail results, it completes or fails at least one of them."""
     if ledger.results.in_flight or not ledger.results.due:
         return bool(ledger.results.settled)
     return _missing(ledger.results.due[0])
