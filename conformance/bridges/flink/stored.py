@@ -1,6 +1,6 @@
 """Reads the channel state in a folder of Flink checkpoints, and finds what is damaged.
 
-Flink's own classes read `_metadata` and the segments of each channel state; this module judges what they answer.
+Flink's own classes read `_metadata` and the segments of each channel state; this module judges what they return.
 Flink's format has no checksums, and a segment does not say where it belongs: bytes of a record that were overwritten,
 and two segments of one length that have changed places, do not show.
 """
@@ -134,7 +134,7 @@ def _name(path: str, folder: Path) -> str:
 def audit_source(
     name: str, checkpoint: int, source: Source, states: Sequence[ReadState]
 ) -> Iterator[StoredState | Damaged]:
-    """The channel states of one source. What no handle names is told only if every segment could be read."""
+    """The channel states of one source. What no handle names is reported only if every segment could be read."""
     begin = source.start or 0
     if source.file is not None:
         if not Path(source.file).is_file():

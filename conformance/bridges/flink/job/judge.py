@@ -169,7 +169,7 @@ def _count(lines: Sequence[Line], completed: Sequence[Completed], verdict: Verdi
         verdict.overlapping += ends.get(one.id - 1, one.triggered) > one.triggered
     for line in lines:
         if isinstance(line, Failed):
-            verdict.failed[(line.reason or "no reason is told").rstrip(".")] += 1
+            verdict.failed[(line.reason or "no reason is given").rstrip(".")] += 1
         elif isinstance(line, Failure):
             verdict.failures += 1
         elif isinstance(line, Restored):
@@ -249,7 +249,7 @@ def _at_the_end(lines: Sequence[Line], verdict: Verdict) -> None:
     end = next((line for line in lines if isinstance(line, End)), None)
     if end is None:
         at = max((line.at for line in lines), default=0)
-        told = "the program ended without telling the end of the job"
+        told = "the program ended without reporting the end of the job"
         verdict.findings.append(Finding(Kind.UNFINISHED, at, told))
         return
     verdict.units = end.created

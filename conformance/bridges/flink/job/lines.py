@@ -137,7 +137,7 @@ _LEDGERS = ("sent", "received", "reports_received", "reports_sent")
 
 
 def read_lines(lines: Iterable[str | bytes]) -> list[Line]:
-    """Read the lines. In each, a ledger is told as its difference from the same ledger in the line before.
+    """Read the lines. In each, a ledger is written as its difference from the same ledger in the line before.
 
     Raises: ValueError, with the number of the line.
     """
