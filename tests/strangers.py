@@ -224,7 +224,7 @@ CASES = (
     Case("Python: claims `faults`, and refuses every fault",
          (*CHECK, "--implementation", "tests.claiming:refusing"), CONFORMS, told="claimed and never used: `faults`"),
     Case("Python: the same, to the doctor", ("doctor", "--implementation", "tests.claiming:refusing"), FOUND,
-         told="It claims `faults`, but `fault` answered false"),
+         told="It claims `faults`, but `fault` returned false"),
     Case("clock: it jumps by a year, back and forth, and an operation does not end", _python("hangs"), INCONCLUSIVE,
          lambda folder: _write(folder / "sitecustomize.py", _JUMPING)),
     Case("campaign: its blocks are cut off while it is read", ("campaign", "status", "campaign"), REFUSED, _cut_off),

@@ -47,15 +47,15 @@ def test_a_hang_ends_the_command():
     hangs = ("--step-seconds", "1", "--implementation", f"{HERE}swallows_the_alarm")
     done = conformance("explore", "--component", "subpartition", *hangs)
     assert done.returncode == 3
-    assert "it did not answer in time, at step 1, flush" in done.stderr
+    assert "it did not return in time, at step 1, flush" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("swallows_the_alarm", 'it did not answer in time, at call 6 of a subpartition, ["flush"]\n'),
-        ("hangs_when_asked", "it did not answer in time, when it said its name and what it offers\n"),
-        ("hangs_when_closed", "it did not answer in time, when it was closed\n"),
+        ("swallows_the_alarm", 'it did not return in time, at call 6 of a subpartition, ["flush"]\n'),
+        ("hangs_when_asked", "it did not return in time, when it said its name and what it offers\n"),
+        ("hangs_when_closed", "it did not return in time, when it was closed\n"),
     ],
 )
 def test_a_doctor_does_not_wait_for_ever(name, said):
@@ -67,7 +67,7 @@ def test_a_doctor_does_not_wait_for_ever(name, said):
 def test_an_audit_does_not_wait_for_ever(tmp_path):
     done = conformance("audit", str(tmp_path), "--step-seconds", "1", "--implementation", f"{HERE}hangs_when_asked")
     assert done.returncode == 3
-    assert "it did not answer in time, when it read the folder\n" in done.stderr
+    assert "it did not return in time, when it read the folder\n" in done.stderr
 
 
 def test_the_status_is_that_of_the_command():
@@ -86,7 +86,7 @@ def test_a_known_bug_or_a_legal_variant_that_hangs_ends_the_command(command, nam
     """Seen: these commands had no limit of time."""
     done = conformance(command, f"{HERE}{name}", "--step-seconds", "1", "--processes", "2", "--scenarios", "100")
     assert done.returncode == 3
-    assert f"{HERE}{name} ended the command: it did not answer in time, " in done.stderr
+    assert f"{HERE}{name} ended the command: it did not return in time, " in done.stderr
     assert ", flush of this scenario:\n" in done.stderr
 
 
@@ -109,7 +109,7 @@ def test_what_a_property_is_compared_with_has_limits_too():
     against = ("--against", f"{HERE}swallows_the_alarm", "--component", "subpartition", "--step-seconds", "1")
     done = conformance("explain", "sequence-numbers-have-no-gaps", *against)
     assert done.returncode == 3
-    assert f"{HERE}swallows_the_alarm or reference ended the command: it did not answer in time" in done.stderr
+    assert f"{HERE}swallows_the_alarm or reference ended the command: it did not return in time" in done.stderr
 
 
 def test_the_list_of_implementations_is_not_ended_by_one(monkeypatch, capsys):

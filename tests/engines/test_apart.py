@@ -69,8 +69,8 @@ def test_the_answers_are_those_that_it_gives_in_this_process(apart):
         ("exits_in_silence", FLUSH, "its process exited with status 0 (in the fair drain, at its step "),
         ("exits", FLUSH, "it did not keep to the interface: SystemExit: 0"),
         ("aborts", FLUSH, "its process was ended by SIGABRT (in the fair drain, at its step "),
-        ("hangs", (ANSWERS, "hung", "flush"), "it did not answer in time (in the fair drain, at its step "),
-        ("swallows_the_alarm", (ANSWERS, "hung", "flush"), "it did not answer in time (in the fair drain, at its step"),
+        ("hangs", (ANSWERS, "hung", "flush"), "it did not return in time (in the fair drain, at its step "),
+        ("swallows_the_alarm", (ANSWERS, "hung", "flush"), "it did not return in time (in the fair drain, at its step"),
         ("leaks", FLUSH, "its process used too much memory ("),
     ],
 )

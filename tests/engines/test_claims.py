@@ -84,7 +84,7 @@ def test_the_doctor_names_both():
     found = [(one.found, one.cure) for one in examine(modest) if one.wrong]
     assert [cure for _, cure in found] == ["Claim `blocked-priority-local`, if it has it."]
     (one,) = (one for one in examine(refusing) if one.wrong)
-    assert one.found.startswith("It claims `faults`, but `fault` answered false to each of ")
+    assert one.found.startswith("It claims `faults`, but `fault` returned false to each of ")
 
 
 def test_a_capability_that_was_claimed_and_never_used_is_reported(capsys):

@@ -23,7 +23,7 @@ def test_a_pause_is_not_counted(monkeypatch):
     assert silent.complaint(5) is None
     assert silent.complaint(None) is None
     now[0] += 2
-    assert silent.complaint(5) == ("it did not answer in time", FailureClass.HUNG)
+    assert silent.complaint(5) == ("it did not return in time", FailureClass.HUNG)
 
 
 def test_memory_is_looked_at_between_ticks_not_at_every_part_that_is_written(monkeypatch):
