@@ -158,7 +158,7 @@ def steps() -> list[Described]:
     """Every step of every component, and the turns."""
     found = []
     for component in COMPONENTS.values():
-        for kind in component.steps:
+        for kind in component.kinds:
             numbers = itertools.count(1)
             values = tuple(
                 TEXTS[name] if hint is str else samples(hint, numbers)[0] for name, hint in kind.operands.items()
@@ -175,7 +175,7 @@ def answers() -> list[Described]:
     """Every kind of answer of every step, but for `done`, faults and resources, which are the same everywhere."""
     alike: dict[tuple[str, Any, Any], list[AnyStep]] = {}
     for component in COMPONENTS.values():
-        for kind in component.steps:
+        for kind in component.kinds:
             if kind.answers not in (None, NoneType, Resources) and kind.name != "fault":
                 alike.setdefault((component.name, kind.answers, kind.in_words), []).append(kind)
     return [
