@@ -5,24 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from conformance.ports import (
-    CheckpointAbortNotified,
-    CheckpointCompleteNotified,
-    CheckpointRequested,
-    CoordinatorCheckpointed,
-    CoordinatorReset,
-    EventTransmitted,
-    GlobalFailoverTriggered,
-    Message,
-    ReportReceived,
-    ReportTransmitted,
-    SubtaskFailed,
-    SubtaskReady,
-    SubtaskReset,
-    TaskFailoverTriggered,
-    TicketEnded,
-    TurnQueued,
-)
+from conformance import ports
 
 
 def _attempt(signal: Any) -> str:
@@ -36,7 +19,7 @@ def _point(checkpoint: int) -> str:
 def _message(article: str, noun: str, signal: Any) -> str:
     """Describe the message of a signal. Its own subtask and attempt are named only if they differ from the signal's:
     a report that is replayed keeps the attempt that first sent it."""
-    message: Message | None = signal.message
+    message: ports.Message | None = signal.message
     if message is None:
         return f"{article} {noun} of the implementation"
     if (message.subtask, message.attempt) == (signal.subtask, signal.attempt):
@@ -45,27 +28,31 @@ def _message(article: str, noun: str, signal: Any) -> str:
 
 
 COORDINATOR_SIGNALS: Mapping[type, Callable[[Any], str]] = {
-    TurnQueued: lambda one: "an action is queued for the job master's main thread",
-    EventTransmitted: lambda one: f"{_message('an', 'event', one)} is on its way to {_attempt(one)}",
-    ReportTransmitted: lambda one: f"{_message('a', 'report', one)} is on its way from {_attempt(one)}",
-    TicketEnded: lambda one: (
+    ports.TurnQueued: lambda one: "an action is queued for the job master's main thread",
+    ports.EventTransmitted: lambda one: f"{_message('an', 'event', one)} is on its way to {_attempt(one)}",
+    ports.ReportTransmitted: lambda one: f"{_message('a', 'report', one)} is on its way from {_attempt(one)}",
+    ports.TicketEnded: lambda one: (
         f"the future of event {one.message.number} to {_attempt(one.message)} "
         f"{'is completed' if one.delivered else 'fails'}"
     ),
-    CheckpointRequested: lambda one: f"the coordinator is asked for checkpoint {one.checkpoint}",
-    CoordinatorCheckpointed: lambda one: (
+    ports.CheckpointRequested: lambda one: f"the coordinator is asked for checkpoint {one.checkpoint}",
+    ports.CoordinatorCheckpointed: lambda one: (
         f"the coordinator's checkpoint {one.checkpoint} {'succeeds' if one.succeeded else 'fails'}"
     ),
-    CheckpointCompleteNotified: lambda one: f"the coordinator is notified that checkpoint {one.checkpoint} is complete",
-    CheckpointAbortNotified: lambda one: f"the coordinator is notified that checkpoint {one.checkpoint} was aborted",
-    SubtaskReady: lambda one: f"the coordinator is notified that {_attempt(one)} is ready",
-    SubtaskFailed: lambda one: f"the coordinator is notified that {_attempt(one)} failed",
-    SubtaskReset: lambda one: (
+    ports.CheckpointCompleteNotified: lambda one: (
+        f"the coordinator is notified that checkpoint {one.checkpoint} is complete"
+    ),
+    ports.CheckpointAbortNotified: lambda one: (
+        f"the coordinator is notified that checkpoint {one.checkpoint} was aborted"
+    ),
+    ports.SubtaskReady: lambda one: f"the coordinator is notified that {_attempt(one)} is ready",
+    ports.SubtaskFailed: lambda one: f"the coordinator is notified that {_attempt(one)} failed",
+    ports.SubtaskReset: lambda one: (
         f"the coordinator is notified that subtask {one.subtask} is reset to {_point(one.checkpoint)}"
     ),
-    CoordinatorReset: lambda one: f"the coordinator is reset to {_point(one.checkpoint)}",
-    ReportReceived: lambda one: f"the coordinator receives {_message('a', 'report', one)} from {_attempt(one)}",
-    TaskFailoverTriggered: lambda one: f"the failover of {_attempt(one)} is triggered",
-    GlobalFailoverTriggered: lambda one: "the failover of the whole job is triggered",
+    ports.CoordinatorReset: lambda one: f"the coordinator is reset to {_point(one.checkpoint)}",
+    ports.ReportReceived: lambda one: f"the coordinator receives {_message('a', 'report', one)} from {_attempt(one)}",
+    ports.TaskFailoverTriggered: lambda one: f"the failover of {_attempt(one)} is triggered",
+    ports.GlobalFailoverTriggered: lambda one: "the failover of the whole job is triggered",
 }
 """By type of signal."""

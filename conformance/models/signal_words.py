@@ -9,114 +9,88 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from conformance import ports
 from conformance.models.coordinator_words import COORDINATOR_SIGNALS
 from conformance.models.fault_words import failure_at
 from conformance.models.records import in_words
 from conformance.models.words import taken
-from conformance.ports import (
-    BarrierPrioritized,
-    BufferRecycled,
-    ChannelStateCompleted,
-    ChannelStateFailed,
-    CheckpointAcknowledged,
-    CheckpointDeclined,
-    CheckpointTriggered,
-    ConsumptionResumed,
-    CreditAnnounced,
-    DataAvailable,
-    ElementTaken,
-    FaultStruck,
-    GateConverted,
-    InputsCheckpointStarted,
-    InputsCheckpointStopped,
-    OperatorsOpened,
-    OutputStateRestored,
-    PriorityAvailable,
-    Signal,
-    SnapshotClosed,
-    StateConsumed,
-    SubtaskCall,
-    SubtaskCalled,
-    TaskState,
-    TaskStateChanged,
-)
 
 Describe = Callable[[Any], str]
 
-SUBTASK_CALLS: Mapping[SubtaskCall, str] = {
-    SubtaskCall.WRITER_START: "the writer starts checkpoint {}",
-    SubtaskCall.WRITER_FINISH_INPUT: "the writer has all input data of checkpoint {}",
-    SubtaskCall.WRITER_FINISH_OUTPUT: "the writer has all output data of checkpoint {}",
-    SubtaskCall.WRITER_TAKE_RESULT: "the result of checkpoint {} is taken from the writer",
-    SubtaskCall.WRITER_ABORT: "the writer aborts checkpoint {} and keeps its result",
-    SubtaskCall.WRITER_ABORT_AND_FORGET: "the writer aborts checkpoint {} and removes its result",
-    SubtaskCall.INPUTS_PREPARE: "the inputs hand their in-flight data of checkpoint {} to the writer",
-    SubtaskCall.OPERATORS_PREPARE: "the operators prepare the snapshot of checkpoint {}",
-    SubtaskCall.OPERATORS_SNAPSHOT: "the operators take the snapshot of checkpoint {}",
-    SubtaskCall.OPERATORS_COMPLETE: "the operators are notified that checkpoint {} is complete",
-    SubtaskCall.OPERATORS_ABORT: "the operators are notified that checkpoint {} was aborted",
-    SubtaskCall.OUTPUTS_BARRIER: "barrier {} is sent to the outputs behind their data",
-    SubtaskCall.OUTPUTS_PRIORITY_BARRIER: "barrier {} is sent to the outputs as a priority event",
-    SubtaskCall.OUTPUTS_CANCEL_MARKER: "the cancel marker of checkpoint {} is sent to the outputs",
-    SubtaskCall.OUTPUTS_TIME_OUT: "barrier {} becomes unaligned in the outputs in which it is queued",
+SUBTASK_CALLS: Mapping[ports.SubtaskCall, str] = {
+    ports.SubtaskCall.WRITER_START: "the writer starts checkpoint {}",
+    ports.SubtaskCall.WRITER_FINISH_INPUT: "the writer has all input data of checkpoint {}",
+    ports.SubtaskCall.WRITER_FINISH_OUTPUT: "the writer has all output data of checkpoint {}",
+    ports.SubtaskCall.WRITER_TAKE_RESULT: "the result of checkpoint {} is taken from the writer",
+    ports.SubtaskCall.WRITER_ABORT: "the writer aborts checkpoint {} and keeps its result",
+    ports.SubtaskCall.WRITER_ABORT_AND_FORGET: "the writer aborts checkpoint {} and removes its result",
+    ports.SubtaskCall.INPUTS_PREPARE: "the inputs hand their in-flight data of checkpoint {} to the writer",
+    ports.SubtaskCall.OPERATORS_PREPARE: "the operators prepare the snapshot of checkpoint {}",
+    ports.SubtaskCall.OPERATORS_SNAPSHOT: "the operators take the snapshot of checkpoint {}",
+    ports.SubtaskCall.OPERATORS_COMPLETE: "the operators are notified that checkpoint {} is complete",
+    ports.SubtaskCall.OPERATORS_ABORT: "the operators are notified that checkpoint {} was aborted",
+    ports.SubtaskCall.OUTPUTS_BARRIER: "barrier {} is sent to the outputs behind their data",
+    ports.SubtaskCall.OUTPUTS_PRIORITY_BARRIER: "barrier {} is sent to the outputs as a priority event",
+    ports.SubtaskCall.OUTPUTS_CANCEL_MARKER: "the cancel marker of checkpoint {} is sent to the outputs",
+    ports.SubtaskCall.OUTPUTS_TIME_OUT: "barrier {} becomes unaligned in the outputs in which it is queued",
 }
 """What the subtask checkpoint coordinator calls, with a place for the checkpoint."""
 
-TASK_STATES: Mapping[TaskState, str] = {
-    TaskState.INITIALIZING: "the task is initializing",
-    TaskState.RUNNING: "the task is running",
-    TaskState.FINISHED: "the task has finished",
-    TaskState.FAILED: "the task has failed",
-    TaskState.CANCELED: "the task is canceled",
+TASK_STATES: Mapping[ports.TaskState, str] = {
+    ports.TaskState.INITIALIZING: "the task is initializing",
+    ports.TaskState.RUNNING: "the task is running",
+    ports.TaskState.FINISHED: "the task has finished",
+    ports.TaskState.FAILED: "the task has failed",
+    ports.TaskState.CANCELED: "the task is canceled",
 }
 
 
-def _state(signal: TaskStateChanged) -> str:
+def _state(signal: ports.TaskStateChanged) -> str:
     return TASK_STATES[signal.state] + (f": {signal.cause}" if signal.cause else "")
 
 
-def _priority(signal: PriorityAvailable) -> str:
+def _priority(signal: ports.PriorityAvailable) -> str:
     number = "" if signal.seq < 0 else f" with sequence number {signal.seq}"
     return f"a priority event{number} is available"
 
 
 TASK_SIGNALS: Mapping[type, Describe] = {
-    DataAvailable: lambda one: "data is available",
-    PriorityAvailable: _priority,
-    CreditAnnounced: lambda one: f"credit {one.credit} is announced to the producer of channel {one.channel}",
-    ConsumptionResumed: lambda one: f"the producer of channel {one.channel} is resumed",
-    StateConsumed: lambda one: f"the recovered state of channel {one.channel} is consumed",
-    CheckpointAcknowledged: lambda one: f"checkpoint {one.checkpoint} is acknowledged",
-    CheckpointDeclined: lambda one: f"checkpoint {one.checkpoint} is declined, reason {one.reason.value}",
-    CheckpointTriggered: lambda one: (
+    ports.DataAvailable: lambda one: "data is available",
+    ports.PriorityAvailable: _priority,
+    ports.CreditAnnounced: lambda one: f"credit {one.credit} is announced to the producer of channel {one.channel}",
+    ports.ConsumptionResumed: lambda one: f"the producer of channel {one.channel} is resumed",
+    ports.StateConsumed: lambda one: f"the recovered state of channel {one.channel} is consumed",
+    ports.CheckpointAcknowledged: lambda one: f"checkpoint {one.checkpoint} is acknowledged",
+    ports.CheckpointDeclined: lambda one: f"checkpoint {one.checkpoint} is declined, reason {one.reason.value}",
+    ports.CheckpointTriggered: lambda one: (
         f"the {'unaligned' if one.unaligned else 'aligned'} checkpoint {one.checkpoint} is triggered"
     ),
-    InputsCheckpointStarted: lambda one: f"the inputs start checkpoint {one.checkpoint}",
-    InputsCheckpointStopped: lambda one: f"the inputs stop checkpoint {one.checkpoint}",
-    BarrierPrioritized: lambda one: (
+    ports.InputsCheckpointStarted: lambda one: f"the inputs start checkpoint {one.checkpoint}",
+    ports.InputsCheckpointStopped: lambda one: f"the inputs stop checkpoint {one.checkpoint}",
+    ports.BarrierPrioritized: lambda one: (
         f"the barrier with sequence number {one.seq} in channel {one.channel} becomes a priority event"
     ),
-    ElementTaken: lambda one: f"the task takes {taken(one.element)} from channel {one.channel}",
-    BufferRecycled: lambda one: f"the buffer of record {one.record} is recycled",
-    SnapshotClosed: lambda one: f"snapshot {one.snapshot} of the spill files is closed",
-    ChannelStateCompleted: lambda one: (
+    ports.ElementTaken: lambda one: f"the task takes {taken(one.element)} from channel {one.channel}",
+    ports.BufferRecycled: lambda one: f"the buffer of record {one.record} is recycled",
+    ports.SnapshotClosed: lambda one: f"snapshot {one.snapshot} of the spill files is closed",
+    ports.ChannelStateCompleted: lambda one: (
         f"the channel state of subtask {one.subtask} for checkpoint {one.checkpoint} is complete"
     ),
-    ChannelStateFailed: lambda one: (
+    ports.ChannelStateFailed: lambda one: (
         f"the channel state of subtask {one.subtask} for checkpoint {one.checkpoint} fails, reason {one.reason.value}"
     ),
-    SubtaskCalled: lambda one: SUBTASK_CALLS[one.call].format(one.checkpoint),
-    TaskStateChanged: _state,
-    OutputStateRestored: lambda one: f"the output state is restored: {in_words(one.records)}",
-    OperatorsOpened: lambda one: "the operators are opened",
-    GateConverted: lambda one: f"gate {one.gate} is converted",
-    FaultStruck: lambda one: failure_at(one.place, one.kind),
+    ports.SubtaskCalled: lambda one: SUBTASK_CALLS[one.call].format(one.checkpoint),
+    ports.TaskStateChanged: _state,
+    ports.OutputStateRestored: lambda one: f"the output state is restored: {in_words(one.records)}",
+    ports.OperatorsOpened: lambda one: "the operators are opened",
+    ports.GateConverted: lambda one: f"gate {one.gate} is converted",
+    ports.FaultStruck: lambda one: failure_at(one.place, one.kind),
 }
 
 SIGNALS: Mapping[type, Describe] = {**TASK_SIGNALS, **COORDINATOR_SIGNALS}
 """By type of signal."""
 
 
-def signalled(signal: Signal) -> str:
+def signalled(signal: ports.Signal) -> str:
     """Describes a signal in a clause: `checkpoint 1 is acknowledged`."""
     return SIGNALS[type(signal)](signal)
