@@ -31,11 +31,17 @@ _LATER = (FaultKind.THROWS, FaultKind.REFUSES)
 class Faults:
     """Which faults are armed, and where others can be."""
 
-    __slots__ = ("armed", "later", "next_only", "places")
+    __slots__ = ("armed", "can_fail", "later", "next_only", "places")
 
     def __init__(self, places: Places) -> None:
         """`places`: those of the port, or none if the configuration has no faults."""
-        self.places = tuple((place, kind.value) for place, kinds in places.items() for kind in kinds)
+        self.can_fail = places
+        """The places at which what the port calls can fail."""
+        self.restart()
+
+    def restart(self) -> None:
+        """Begins with no fault armed, and with a port that may let every call fail."""
+        self.places = tuple((place, kind.value) for place, kinds in self.can_fail.items() for kind in kinds)
         """Each place, and how what is called there can fail."""
         self.armed: list[str] = []
         """The places at which a fault is armed."""
@@ -86,8 +92,7 @@ class PortLedger:
     """
 
     __slots__ = (
-        "afterlife", "alone", "can_fail", "closing", "failed", "faults", "flying", "phase", "released", "releases",
-        "releasing",
+        "afterlife", "alone", "closing", "failed", "faults", "flying", "phase", "released", "releases", "releasing",
     )  # fmt: skip
 
     closing: bool
@@ -99,8 +104,7 @@ class PortLedger:
     def __init__(self, can_fail: Places | None = None) -> None:
         """`can_fail`: the places at which what the port calls can fail; none if the configuration has no faults."""
         self.closing = False
-        self.can_fail = can_fail or {}
-        self.faults = Faults(self.can_fail)
+        self.faults = Faults(can_fail or {})
 
     def begin_life(self, phase: str) -> None:
         """Begins the life of a fresh port in this phase, with no fault armed."""
@@ -116,8 +120,8 @@ class PortLedger:
         """Number of operations in flight."""
         self.alone = False
         """Whether no other operation overlapped the last operation that began with `begin_alone`."""
-        if self.can_fail:
-            self.faults = Faults(self.can_fail)
+        if self.faults.can_fail:
+            self.faults.restart()
 
     def hear(self, signals: list[Signal]) -> None:
         """Learn of the signals that an operation emitted."""
@@ -197,7 +201,7 @@ class PortLedger:
     # ---- faults ------------------------------------------------------------------------------------------------------
     def can_be_struck(self) -> bool:
         """Returns whether faults can strike operations of the port in this scenario."""
-        return bool(self.can_fail)
+        return bool(self.faults.can_fail)
 
     def is_broken(self) -> bool:
         """Returns whether the task fails, because a fault has struck an operation of the port, or is cancelled. The

@@ -80,7 +80,7 @@ class Ledger(PortLedger):
 
     def restore(self) -> None:
         """Begins with a fresh channel."""
-        self.begin_life(EXPOSED if self.can_fail else "open")
+        self.begin_life(EXPOSED if self.faults.can_fail else "open")
         self.recovered = Recovered()
         self.consumer = Consumer()
         self.due = Due()

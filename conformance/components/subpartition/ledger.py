@@ -260,7 +260,7 @@ class Ledger(PortLedger):
 
     def read_again(self) -> list[int]:
         """Returns the checkpoints whose output state is to be read after the release as well."""
-        return self.checkpoints.barriers if self.can_fail else []
+        return self.checkpoints.barriers if self.faults.can_fail else []
 
     # ---- the producer ------------------------------------------------------------------------------------------------
     def next_data(self, records: int, finished: bool = True) -> Buffer:

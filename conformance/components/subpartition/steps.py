@@ -131,7 +131,7 @@ def not_blocked(ledger: Ledger) -> Sequence[tuple[()]]:
 
 def strikeable(ledger: Ledger) -> Sequence[tuple[str, str]]:
     """The faults that can strike: a consumer that has a view can find that the producer has failed."""
-    if not ledger.can_fail:
+    if not ledger.faults.can_fail:
         return DISABLED
     return [one for one in ledger.faults.possible() if ledger.view or one[0] != PRODUCER]
 
