@@ -75,7 +75,7 @@ def _usual() -> Implementation:
 
 
 def _deaf() -> Implementation:
-    """The reference with a bug. Whoever builds it waits until Ctrl-C has gone to the driver and come back from it."""
+    """The reference with a bug. Building it waits until Ctrl-C has gone to the driver and come back from it."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     os.kill(driver(), signal.SIGINT)
     signal.sigwait({signal.SIGINT})

@@ -1,4 +1,4 @@
-"""Subpartitions whose answers and signals are equal to those that they should be, and are of other types."""
+"""Subpartitions whose results and signals are equal to those that they should be, and are of other types."""
 
 from __future__ import annotations
 

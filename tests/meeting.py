@@ -81,7 +81,7 @@ def met(case: Case, folder: Path) -> Met:
     case.prepare(inside)
     (inside / "escaping.py").write_text("import pathlib; pathlib.Path('escaped').touch()")
     before = set(_outside(folder, inside))
-    adopt_orphans()  # whoever loses its parent under the command is found here, also without the mark
+    adopt_orphans()  # a process that loses its parent under the command is found here, also without the mark
     mine = set(descendants())
     mark = f"STRANGERS={os.getpid()}.{folder.name}"
     name, _, value = mark.partition("=")

@@ -41,7 +41,7 @@ class Printed(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether the page tells the truth."""
+        """Whether the page is true."""
         pattern = "\n".join(r"(?:.*\n)*?.*" if line == _ANYTHING else re.escape(line) for line in self.said)
         return re.fullmatch(pattern, "\n".join(self.printed)) is not None
 

@@ -137,7 +137,7 @@ def test_a_canary_that_is_not_found_is_a_violation(tmp_path):
         (["nonsense"], "No such command"),
     ],
 )
-def test_a_wrong_call_is_told_in_words(arguments, said, capsys, tmp_path, monkeypatch):
+def test_a_wrong_call_is_reported_in_words(arguments, said, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run(*arguments) == 2
     told = " ".join(capsys.readouterr().err.split())
@@ -147,7 +147,7 @@ def test_a_wrong_call_is_told_in_words(arguments, said, capsys, tmp_path, monkey
 
 
 @pytest.mark.parametrize("text", ["", '{"schema": 1, "component": "subp', '{"schema": 9}', "\x00"])
-def test_a_damaged_scenario_is_told_with_its_name_and_line(text, tmp_path, capsys):
+def test_a_damaged_scenario_is_reported_with_its_name_and_line(text, tmp_path, capsys):
     file = tmp_path / "damaged.json"
     file.write_text(text)
     assert run("replay", str(file)) == 2

@@ -139,7 +139,7 @@ def test_what_has_an_argument_is_not_built_in(name):
     check_chosen([name], [name], "the file")
 
 
-def test_to_choose_what_a_file_does_not_name_is_told():
+def test_to_choose_what_a_file_does_not_name_is_reported():
     with pytest.raises(UnusableImplementation, match="the file does not name 'b'; it names reference"):
         check_chosen(["reference"], ["b"], "the file")
 

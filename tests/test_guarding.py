@@ -91,7 +91,7 @@ def test_a_known_bug_or_a_legal_variant_that_hangs_ends_the_command(command, nam
 
 
 def test_a_known_bug_that_ends_its_process_says_where():
-    """With several processes, too, which would not be told what a pool of them makes of it."""
+    """With several processes, too, which would not hear what a pool of them makes of it."""
     done = conformance("bugs", f"{HERE}EXITING_BUG", "--processes", "2")
     assert done.returncode == 3
     assert "EXITING_BUG ended the command: its process exited with status 0, " in done.stderr
@@ -136,7 +136,7 @@ def test_a_flood_does_not_reach_what_is_printed(command):
     assert "bytes of what it has written are left out" in done.stderr
 
 
-def test_what_the_command_prints_and_what_the_implementation_writes_are_told_apart():
+def test_what_the_command_prints_and_what_the_implementation_writes_are_distinguished():
     arguments = ("explore", "--component", "subpartition", "--implementation", f"{HERE}aborts", "--depth", "1")
     done = conformance(*arguments)
     assert done.returncode == 3

@@ -130,7 +130,7 @@ def kinds(clause: Clause) -> set[ErrorKind]:
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
-def test_the_references_answer_what_the_table_says(component, monkeypatch):
+def test_the_references_return_what_the_table_says(component, monkeypatch):
     """With errors of the kinds that it names; and what must fail does not succeed, unless it keeps its error. No call
     comes before the one after which it is said to come, or after the one before which it is said to come."""
     rows = {clause.step: (method, clause) for method, _, clause in clauses(component)}
@@ -232,7 +232,7 @@ def test_phases_are_listed_or_left_out(written, meant):
         ("must fail, kind *state*", None),
     ],
 )
-def test_an_answer_that_the_table_does_not_allow_is_noticed(text, kind):
+def test_a_result_that_the_table_does_not_allow_is_noticed(text, kind):
     with pytest.raises(AssertionError):
         check(Clause("poll", ("live",), text), None if kind is None else Error(kind))
 

@@ -1,4 +1,4 @@
-"""The README tells the truth: what it shows is what the commands print, and what it counts is there."""
+"""The README is true: what it shows is what the commands print, and what it counts is there."""
 
 from __future__ import annotations
 

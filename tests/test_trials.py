@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("case", [one for one in CASES if one not in WORDS], ids=lambda case: case.what)
-def test_what_is_hostile_is_told_and_leaves_nothing_behind(case: Case, tmp_path):
+def test_what_is_hostile_is_reported_and_leaves_nothing_behind(case: Case, tmp_path):
     one = met(case, tmp_path)
     assert one.is_well, report([one])
 

@@ -69,7 +69,7 @@ NOT_PRINTED = frozenset(
         "os",
     }
 )
-"""What else is written to: files, pipes and tables. Whoever adds one has looked where it leads."""
+"""What else is written to: files, pipes and tables. Who adds one has looked where it leads."""
 FORBIDDEN = frozenset(
     {
         "click.echo_via_pager",

@@ -218,7 +218,7 @@ def test_messages_are_the_same_in_every_run(flink):
     assert first == second
 
 
-def test_a_configuration_that_flink_refuses_is_told(flink):
+def test_a_configuration_that_flink_refuses_is_reported(flink):
     with pytest.raises(PortError, match=r"refused 'open': Flink does not accept .*non-negative"):
         flink.components()["subpartition"](SubpartitionConfig(-1))
 
@@ -240,7 +240,7 @@ def test_after_the_end_and_after_release_everything_is_given_back(subpartition):
     assert subpartition.resources() == Resources(0, listeners=0, futures=0)
 
 
-def test_the_deque_tells_equal_items_apart(flink):
+def test_the_deque_distinguishes_equal_items(flink):
     deque = flink.components()["deque"](DequeConfig())
     for handle in range(3):
         deque.add(Item(handle, label=7))

@@ -175,7 +175,7 @@ class TestDamagedFiles:
         state_file(checkpoint()).unlink()
         assert hurt(flink.audit(tmp_path)) == {0: ["the file is missing; _metadata names it"]}
 
-    def test_the_command_tells_it(self, flink, checkpoint, tmp_path):
+    def test_the_command_reports_it(self, flink, checkpoint, tmp_path):
         file = state_file(checkpoint())
         name = f"flink-component@{flink.release}"
         asked = ["audit", str(tmp_path), "--implementation", name, "--in-process"]

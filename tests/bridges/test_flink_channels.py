@@ -158,7 +158,7 @@ def test_a_recovered_channel_hands_over_what_is_left(newest, port):
     assert channel.convert() == (1, 2)
 
 
-def test_a_remote_channel_gives_credit_and_tells_the_producer_to_go_on(port):
+def test_a_remote_channel_gives_credit_and_resumes_the_producer(port):
     channel = port("remote-channel", ChannelConfig())
     channel.request()
     channel.receive(Buffer((0,)), 0, 2)

@@ -35,7 +35,7 @@ PROGRAMS = [
     ("late-request", "2.2.1", LATE),
     ("late-request", "1.20.5", LATE),
 ]
-"""The folder, the release, and how the lines begin that tell what failed."""
+"""The folder, the release, and how the lines begin that say what failed."""
 SECONDS = 120
 """After which a program that hangs is killed; it takes three."""
 

@@ -63,7 +63,7 @@ def test_each_guard_has_an_id_of_its_own():
     assert len({guard.id for guard in GUARDS}) == len(GUARDS)
 
 
-def test_a_guard_that_is_not_there_is_told():
+def test_a_guard_that_is_not_there_is_reported():
     skip_without(RELEASE)
     place = "runtime.io.network.partition.consumer.RemoteInputChannel#onBuffer"
     guard = Guard("X", place, "absent", Change.TRUE, "deque", "", "")

@@ -95,7 +95,7 @@ def test_only_the_figures_of_a_document_are_written_again(tmp_path):
         write_report(path, "new")
 
 
-def test_the_command_runs_what_it_is_told_to(ran, tmp_path, capsys):
+def test_the_command_runs_what_it_is_asked_for(ran, tmp_path, capsys):
     report = tmp_path / "report.md"
     assert main(["jobs", "--release", "1.20.5", "--only", "busy", "--report", str(report)]) == 1
     assert ran == [("1.20.5", 1)]

@@ -90,7 +90,7 @@ def test_ledgers_that_differ_in_a_checkpoint_are_found(sent, received, kinds):
     assert found(*BEGINNING, FIRST, wrong, *ending()) == [(kind, 2, 1) for kind in kinds]
 
 
-def test_what_is_wrong_is_told():
+def test_what_is_wrong_is_reported():
     wrong = completed(2, 200, cut((0, 1, NO_MORE, -3), (0,)), cut((2,)))
     (finding,) = judge([*BEGINNING, wrong, *ending()], CONFIG).findings
     assert finding.told == "sent before the cut and not received before it: 1, no more splits, notice 1"
@@ -221,7 +221,7 @@ def changed(number, **ledgers):
     return json.dumps(line | {"subtasks": [subtask]})
 
 
-def test_ledgers_are_told_as_changes():
+def test_ledgers_are_written_as_changes():
     first = changed(1, sent={"keep": 0, "add": [0, 1, 2]}, received=None)
     second = changed(2, sent={"keep": 2, "add": [5]}, received={"keep": 0, "add": [0]})
     one, two = read_lines([first, second])
@@ -235,7 +235,7 @@ def test_ledgers_are_told_as_changes():
     "wrong",
     ["{", '{"type": "strange", "at": 0}', '{"type": "start"}', changed(1, sent={"keep": 4, "add": []}, received=None)],
 )
-def test_a_line_that_is_not_understood_is_told(wrong):
+def test_a_line_that_is_not_understood_is_reported(wrong):
     with pytest.raises(ValueError, match="line 2 of the job is not understood"):
         read_lines(['{"type": "start", "at": 0, "version": "1"}', wrong])
 

@@ -1,4 +1,4 @@
-"""Finding jars and a JDK. Needs neither: what is missing must be told before anything runs."""
+"""Finding jars and a JDK. Needs neither: what is missing must be reported before anything runs."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_the_newest_release_is_the_default():
         assert made.release == release
 
 
-def test_missing_jars_are_told_with_the_command_that_fetches_them(nothing_here):
+def test_missing_jars_are_reported_with_the_command_that_fetches_them(nothing_here):
     with pytest.raises(UnusableImplementation, match=rf"`python -m conformance\.bridges\.flink fetch {NEWEST}`"):
         flink_component().components()
 
@@ -161,14 +161,14 @@ def test_a_source_distribution_is_unpacked_too(tmp_path):
     }  # fmt: skip
 
 
-def test_a_failed_download_is_told_and_leaves_nothing(nothing_here, capsys):
+def test_a_failed_download_is_reported_and_leaves_nothing(nothing_here, capsys):
     assert main(["fetch", NEWEST]) == 2
     assert f"apache-flink-libraries=={NEWEST} could not be downloaded" in capsys.readouterr().err
     assert list((nothing_here / "cache" / "flink").iterdir()) == []
     assert main(["fetch", "0.9"]) == 2
 
 
-def test_a_wheel_without_the_jar_is_told(nothing_here, capsys):
+def test_a_wheel_without_the_jar_is_reported(nothing_here, capsys):
     wheel(nothing_here, NEWEST, "pyflink/lib/log4j-core-2.jar")
     assert main(["fetch", NEWEST]) == 2
     assert f"came without flink-dist-{NEWEST}.jar" in capsys.readouterr().err
@@ -185,7 +185,7 @@ def test_of_two_that_finish_the_same_folder_both_are_content(tmp_path):
         releases.move_into_place(tmp_path / "nobody's", tmp_path / "elsewhere")
 
 
-def test_a_missing_jdk_is_told(tmp_path, monkeypatch, jdk_probe):
+def test_a_missing_jdk_is_reported(tmp_path, monkeypatch, jdk_probe):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(
         UnusableImplementation, match=r"needs a JDK 17 or 21, but there is no java and javac in JAVA_HOME"
@@ -196,7 +196,7 @@ def test_a_missing_jdk_is_told(tmp_path, monkeypatch, jdk_probe):
 @pytest.mark.parametrize(
     ("said", "told"), [('openjdk version "11.0.2"', "is version 11"), ("gibberish", "is version unknown")]
 )
-def test_a_jdk_of_another_version_is_told(tmp_path, monkeypatch, jdk_probe, said, told):
+def test_a_jdk_of_another_version_is_reported(tmp_path, monkeypatch, jdk_probe, said, told):
     (tmp_path / "bin").mkdir()
     for name in ("java", "javac"):
         program = tmp_path / "bin" / name

@@ -66,7 +66,7 @@ def read_all(task):
 
 
 def turn_until_it_waits(task):
-    """Lets the task act until it waits or is over, and answers what it told meanwhile."""
+    """Lets the task act until it waits or is over, and returns its signals of that time."""
     while task.turn() is Turn.ACTED:
         pass
     return heard(task)

@@ -97,7 +97,7 @@ def test_a_reply_that_cannot_be_decoded_is_a_finding_against_the_program(program
 
 @THOROUGH
 @given(lines_to_the_suite)
-def test_any_line_of_a_program_is_decoded_or_told(line):
+def test_any_line_of_a_program_is_decoded_or_reported(line):
     reply, told = read_or_told(ValueError, decode_reply, line)
     assert decode_reply(encode(reply)) == reply if reply else 0 < len(told) < 2_100
 
@@ -134,7 +134,7 @@ def test_any_request_is_answered_with_one_line(lines):
 
 
 @given(lines_to_a_program)
-def test_any_request_is_decoded_or_told(line):
+def test_any_request_is_decoded_or_reported(line):
     request, told = read_or_told(ValueError, decode_request, line)
     assert decode_request(encode(request)) == request if request else told
 

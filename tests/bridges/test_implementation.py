@@ -84,7 +84,7 @@ def test_nothing_is_started_before_it_is_needed():
 
 
 @pytest.mark.parametrize("argument", ["", "  ", "adapter 'half"])
-def test_what_is_no_command_is_told(argument):
+def test_what_is_no_command_is_reported(argument):
     with pytest.raises(UnusableImplementation, match="command"):
         jsonl(argument)
 

@@ -71,7 +71,7 @@ def test_page_rewrites_what_is_between_the_markers(tmp_path):
     assert written.endswith("<!-- end -->\nafter\n")
 
 
-def test_what_is_not_generated_is_told(tmp_path, capsys):
+def test_what_is_not_generated_is_reported(tmp_path, capsys):
     page = tmp_path / "page.md"
     page.write_text("<!-- generated: weather -->\n<!-- end -->\n")
     with pytest.raises(NoSuchSection, match="no generated section 'weather'; there are messages, "):

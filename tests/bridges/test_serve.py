@@ -91,7 +91,7 @@ def test_a_request_without_sense_is_refused(wired, call, said):
 @pytest.mark.parametrize(
     ("arguments", "said"), [(["serve", "no-such"], "There is no implementation 'no-such'"), ([], "usage: ")]
 )
-def test_a_wrong_call_is_told(arguments, said):
+def test_a_wrong_call_is_reported(arguments, said):
     command = [sys.executable, "-m", "conformance.bridges.jsonl", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")

@@ -153,7 +153,7 @@ def test_components_that_there_are_not_are_refused_before_anything_runs(tmp_path
 
 
 @pytest.mark.parametrize("runner", [Inline(MINE), Processes(1, MINE)], ids=lambda one: one.name)
-def test_whoever_runs_a_block_looks_its_component_up_where_the_runner_was_told(runner):
+def test_a_block_looks_its_component_up_where_the_runner_says(runner):
     plan = make_plan("mine", ["reference"], ["persister"], scenarios=2, block=2)
     results: list[BlockResult] = []
     runner.run(plan, plan.blocks(), results.append, print)

@@ -1,4 +1,4 @@
-"""A result, and what it was made of, may be edited by somebody who knows how checksums are computed: it is told."""
+"""A result, and what it was made of, may be edited by somebody who knows how checksums are computed: it is noticed."""
 
 from __future__ import annotations
 
@@ -132,13 +132,14 @@ EDITS: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_a_result_that_somebody_edited_is_told(folder, edit, capsys):
+def test_a_result_that_somebody_edited_is_reported(folder, edit, capsys):
     """Seen: edited verdicts, deleted findings and 10¹⁸ scenarios were accepted and printed."""
     change, said = EDITS[edit]
     path = folder / "result.json"
     result = json.loads(path.read_bytes())
     change(result)
-    # Whoever knows how the checksum is computed can compute another one; then only what is added up can be compared.
+    # An editor who knows how the checksum is computed can compute another one; then only what is added up can be
+    # compared.
     seal = said != CHECKSUM
     path.write_bytes(sealed(msgspec.convert(result, CampaignResult)) if seal else json.dumps(result).encode())
     assert run("campaign", "report", str(folder)) == 2
@@ -219,7 +220,7 @@ OUTCOMES: dict[str, tuple[Callable[[Path], Path], Callable[[Any], object], str]]
 
 
 @pytest.mark.parametrize("what", OUTCOMES)
-def test_an_outcome_that_somebody_edited_is_told(folder, what, capsys):
+def test_an_outcome_that_somebody_edited_is_reported(folder, what, capsys):
     """Seen: the words, the scenario and the group of a finding could be changed in the result, and were printed."""
     file, change, said = OUTCOMES[what]
     changed(file(folder), change)
@@ -270,8 +271,8 @@ def test_what_was_reduced_before_the_stop_is_not_reduced_again(folder, monkeypat
     assert {path: path.read_bytes() for path in before} == before
 
 
-def test_whoever_changes_all_files_is_told_what_the_scenario_shows(folder, capsys):
-    """Files that agree cannot be told from those of a campaign, but a report runs each scenario again."""
+def test_a_change_of_all_files_is_shown_by_the_scenario(folder, capsys):
+    """Files that agree cannot be distinguished from those of a campaign, but a report runs each scenario again."""
     assert run("campaign", "report", str(folder)) == 0
     assert "Not as recorded" not in capsys.readouterr().out
     changed(finding(folder), lambda one: one.update(observed="nothing"))

@@ -1,4 +1,5 @@
-"""The folder of a campaign may come from a stranger or from a damaged disk: whatever is in it is checked or told."""
+"""The folder of a campaign may come from a stranger or from a damaged disk: whatever is in it is checked or
+reported."""
 
 from __future__ import annotations
 
@@ -148,7 +149,7 @@ def test_a_damaged_result_is_added_up_again(folder, capsys):
         (lambda causes: causes[0]["resembles"].append("[bold]../x"), "cannot be the name of a file"),
     ],
 )
-def test_causes_that_cannot_be_those_of_the_findings_are_told(folder, change, said):
+def test_causes_that_cannot_be_those_of_the_findings_are_reported(folder, change, said):
     result = json.loads((folder / "result.json").read_bytes())
     change(result["implementations"][1]["causes"])
     (folder / "result.json").write_text(json.dumps(result))
@@ -176,7 +177,7 @@ def test_a_result_is_compared_with_the_blocks_that_are_there(folder, capsys):
 
 
 def test_a_result_without_what_it_was_made_of_is_shown_with_a_remark(folder, capsys):
-    """Whoever is given a result alone can read it, and is told that nothing was compared."""
+    """A result alone can be read, with the note that nothing was compared."""
     whole = (folder / "result.json").read_bytes()
     shutil.rmtree(folder / "findings")
     assert run("campaign", "report", str(folder)) == 0
@@ -239,7 +240,7 @@ def test_the_cure_names_the_folder_also_if_that_is_under_one_called_blocks(whole
         status(folder)
 
 
-def test_a_block_of_another_place_is_told(folder):
+def test_a_block_of_another_place_is_reported(folder):
     (folder / "blocks" / BLOCK).rename(folder / "blocks" / "subpartition" / "0" / "7.json")
     with pytest.raises(SchemaError, match=r"7.json: .*it holds the block subpartition-0"):
         status(folder)
@@ -250,7 +251,7 @@ ERRORS = (CampaignError, SchemaError)
 
 
 @pytest.mark.parametrize(("name", "kind"), [("plan.json", Plan), ("code.json", CodeLog), ("result.json", None)])
-def test_a_file_of_any_bytes_is_read_or_told(name, kind, whole, tmp_path):
+def test_a_file_of_any_bytes_is_read_or_reported(name, kind, whole, tmp_path):
     document = (whole / name).read_bytes()
 
     def reading(path: Path) -> object:
@@ -272,7 +273,7 @@ def test_a_file_of_any_bytes_is_read_or_told(name, kind, whole, tmp_path):
     check()
 
 
-def test_a_block_of_any_bytes_is_added_up_or_told(folder):
+def test_a_block_of_any_bytes_is_added_up_or_reported(folder):
     path = folder / "blocks" / BLOCK
     document = json.loads(path.read_bytes())
 

@@ -80,7 +80,7 @@ def test_blocks_are_read_in_the_order_of_their_numbers(folders):
     assert numbers == sorted(numbers) == list(range(MANY // len(plan.components)))
 
 
-def test_blocks_of_an_earlier_version_are_told(tmp_path):
+def test_blocks_of_an_earlier_version_are_reported(tmp_path):
     fabricate(tmp_path / "c", 2)
     (tmp_path / "c" / "blocks" / "deque-0.json").touch()
     with pytest.raises(CampaignError, match="An earlier version of this suite wrote the blocks"):

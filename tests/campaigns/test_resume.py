@@ -149,7 +149,7 @@ def test_the_status_says_how_far_it_is_and_how_to_go_on(tmp_path, capsys):
     assert status(folder).finished
 
 
-def test_a_folder_without_a_campaign_is_told(tmp_path):
+def test_a_folder_without_a_campaign_is_reported(tmp_path):
     with pytest.raises(CampaignError, match=r"plan.json does not exist"):
         resume(tmp_path, Inline())
 

@@ -106,7 +106,7 @@ RULES = Rules[Ledger]("counter", answers_property("counter"))
 
 @RULES.rule(take_back, tickets=("own",))
 def what_is_taken_back_was_added_last(ledger: Ledger, seen: Seen[int | None]) -> Judgement:
-    """Taking back answers the amount that was added last."""
+    """Taking back returns the amount that was added last."""
     if seen.value == ledger.added[-1]:
         return True
     return Broken(FailureClass.LOST, f"{ledger.added[-1]} was added last", f"taken back was {seen.value}")

@@ -28,7 +28,7 @@ def never(port: Any, *arguments: Any) -> None:
 
 
 def empty(answer: Any) -> Any:
-    """What an engine answers that cannot read back: as if nothing was written."""
+    """What an engine returns that cannot read back: as if nothing was written."""
     if isinstance(answer, OutputState):
         return OutputState(StateStatus.ABSENT)
     return tuple(() for one in answer if isinstance(one, tuple))

@@ -1,4 +1,4 @@
-"""The judges of a chain: what they must put up with, and how they tell one defect of a checkpoint from another."""
+"""The judges of a chain: what they must put up with, and how they distinguish defects of a checkpoint."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EAGER = """
          if not self.in_line:
              return None
 """
-"""The network looks whenever something can leave, whether it was told or not."""
+"""The network looks whenever something can leave, whether it was notified or not."""
 
 
 class FetchesAtOnce(Chain):
@@ -80,7 +80,7 @@ def ledger_with_a_cut(sent: int) -> Ledger:
         (((0,), (3,), (1, 2)), (True, True, True, "reordered")),
     ],
 )
-def test_the_four_defects_of_a_checkpoint_are_told_apart(contents, verdicts):
+def test_the_four_defects_of_a_checkpoint_are_distinguished(contents, verdicts):
     ledger = ledger_with_a_cut(4)
     for judge, verdict in zip(JUDGES, verdicts, strict=True):
         judgement = judge(ledger, seen_of(*contents))

@@ -47,7 +47,7 @@ class SubsumedFirst(LocalChannel):
 
 
 class Talkative(LocalChannel):
-    """Tells of data whether or not there is some."""
+    """Notifies of data whether or not there is some."""
 
     async def add(self, element: Element) -> bool:
         accepted = await super().add(element)
@@ -61,7 +61,7 @@ class Talkative(LocalChannel):
 
 
 class LooksItself(LocalChannel):
-    """Knows of priority events because it looks, not because it was told."""
+    """Knows of priority events because it looks, not because it was notified."""
 
     async def next_element(self) -> BufferAndBacklog | None:
         if self.recovered and not self.recovered.in_recovery:

@@ -46,7 +46,7 @@ def slug(port: type[RecoveredChannel], *steps: tuple[Any, ...], **config: Any) -
 
 # ---- other ways to be right ------------------------------------------------------------------------------------------
 class OffersSlowly(RecoveredChannel):
-    """The thread of the pool pauses after it has handed the buffer over, before its call answers."""
+    """The thread of the pool pauses after it has handed the buffer over, before its call returns."""
 
     async def offer_buffer(self) -> bool:
         kept = await super().offer_buffer()
@@ -76,7 +76,7 @@ class StrikesTwice(RecoveredChannel):
 
 
 class TellsOfNothing(RecoveredChannel):
-    """A push that the release has ended tells the gate of its buffer."""
+    """A push that the release has ended notifies the gate of its buffer."""
 
     async def push_recovered(self, data):
         try:

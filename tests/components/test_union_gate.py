@@ -71,7 +71,7 @@ def test_other_ways_to_be_right_are_accepted(part):
 LIVE = [("request_partitions", 0), ("request_partitions", 1)]
 
 
-def test_a_record_of_another_channel_is_told_from_a_lost_one():
+def test_a_record_of_another_channel_is_distinguished_from_a_lost_one():
     found = violation("B-U20", [("recover", 0), ("available",), ("poll",)], Recovery.RECOVER_FIRST)
     assert found == ("elements-arrive-once-in-order-from-their-channel", FailureClass.CORRUPTED)
 
@@ -89,8 +89,8 @@ def test_a_lost_priority_notification_is_noticed_without_a_poll():
     assert found == ("the-consumer-is-notified-of-priority-events", FailureClass.STUCK)
 
 
-def test_a_barrier_that_nobody_could_be_told_of_comes_in_its_turn():
-    """It was there before the channel was requested: attaching tells of data, not of priority."""
+def test_a_barrier_of_which_nobody_could_be_notified_comes_in_its_turn():
+    """It was there before the channel was requested: attaching notifies of data, not of priority."""
     assert violation(UnionGate, [("unaligned_barrier", 0), ("buffer", 0), *LIVE]) is None
 
 
@@ -108,22 +108,22 @@ TOLD_LATE = [
     ("buffer", 0), ("run", "network", "outside the gate lock"), ("finish", "task"), ("poll",), ("finish", "task"),
     ("finish", "network"), ("buffer", 1), ("finish", "network"),
 ]  # fmt: skip
-"""Gate 0 is told of a buffer that was polled already, and stands in the queue before gate 1 for nothing."""
+"""Gate 0 is notified of a buffer that was polled already, and stands in the queue before gate 1 for nothing."""
 
 
-def test_a_consumer_that_is_told_again_and_again_of_nothing_is_noticed():
+def test_a_consumer_that_is_notified_again_and_again_of_nothing_is_noticed():
     slug, kind = violation("B-U12", [*LIVE, ("buffer", 0)])
     assert (slug, kind) == ("an-empty-union-is-not-available", FailureClass.PROTOCOL)
 
 
 def test_a_notification_that_comes_late_is_no_lie():
-    """The poll answers nothing or the buffer of gate 1; that more follows is not held against the union."""
+    """The poll returns nothing or the buffer of gate 1; that more follows is not held against the union."""
     run = run_scenario(program(), LATE, [*TOLD_LATE, ("poll",), ("finish", "task")], record=True)
     assert run.violation is None
 
 
-def test_an_answer_may_be_unsure_only_until_the_union_was_found_empty():
-    """`raced` ends with empty polls of all gates, so that the flags of later answers are judged again."""
+def test_a_poll_may_be_unsure_only_until_the_union_was_found_empty():
+    """`raced` ends with empty polls of all gates, so that the flags of later polls are judged again."""
     world = World(program(), LATE)
     for step in TOLD_LATE:
         world.perform(step)

@@ -63,7 +63,7 @@ RULES = Rules[Ledger]("counter", answers_property("counter"))
 
 @RULES.rule(take_back)
 def what_is_taken_back_was_added_last(ledger: Ledger, seen: Seen[int | None]) -> Judgement:
-    """Taking back answers the amount that was added last."""
+    """Taking back returns the amount that was added last."""
     return True if seen.value == ledger.added[-1] else Broken(FailureClass.LOST, "the last", str(seen.value))
 
 

@@ -56,7 +56,7 @@ def test_a_rule_is_what_its_function_says():
     assert rule.tickets == ("own",)
 
 
-def test_statements_are_docstrings_so_a_python_that_strips_them_is_told():
+def test_statements_are_docstrings_so_a_python_that_strips_them_is_reported():
     done = subprocess.run(
         [sys.executable, "-OO", "-c", "import conformance.components"], capture_output=True, text=True, check=False,
         cwd=Path(__file__).resolve().parents[2],
@@ -124,7 +124,7 @@ def test_each_step_has_a_name_of_its_own():
         changed(steps=(*COUNTER.steps, new))
 
 
-def test_an_unknown_component_is_told_with_those_there_are():
+def test_an_unknown_component_is_reported_with_those_there_are():
     known = "there are barrier-handler, chain, consumer-loop, coordinator, counter, deque, drainer"
     with pytest.raises(KeyError, match=f"there is no component 'gates'; {known}"):
         COMPONENTS["gates"]

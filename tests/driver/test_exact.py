@@ -1,4 +1,4 @@
-"""Answers and signals have exactly the types of the interface, whoever gives them and whichever engine asks."""
+"""Results and signals have exactly the types of the interface, from any adapter and in any engine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HINTS = list(
 
 # ---- in every engine -------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("part", LYING, ids=lambda part: part.__name__)
-def test_a_wrong_type_is_a_finding_of_the_class_of_an_invalid_answer(part):
+def test_a_wrong_type_is_a_finding_of_the_class_of_an_invalid_result(part):
     program = Program(SUBPARTITION, With(part))
     found = [one for one in check(program, 150, "0").found if LYING[part] in one.observed]
     assert found
@@ -56,8 +56,8 @@ def test_hypothesis_and_the_doctor_find_it_too(part):
     assert any(LYING[part] in one.found for one in examine(lambda: With(part)) if one.wrong)
 
 
-def test_an_answer_to_which_the_task_has_failed_has_the_right_type_too():
-    """How such an operation ends is not judged, but what it answers is an answer of the interface."""
+def test_a_result_after_which_the_task_has_failed_has_the_right_type_too():
+    """How such an operation ends is not judged, but its result is one of the interface."""
 
     class Late(LocalChannel):
         async def take(self) -> Any:

@@ -106,7 +106,7 @@ def exits() -> Any:
     sys.exit(0)
 
 
-def test_an_exit_while_an_implementation_is_made_is_told(tmp_path, monkeypatch):
+def test_an_exit_while_an_implementation_is_made_is_reported(tmp_path, monkeypatch):
     with pytest.raises(UnusableImplementation, match="SystemExit: 0"):
         find_implementation("tests.driver.test_interrupts:exits")
     (tmp_path / "exits_when_imported.py").write_text("raise SystemExit(0)")

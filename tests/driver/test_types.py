@@ -1,4 +1,4 @@
-"""The type checker refuses a step or a rule that does not fit its port, its ledger, its operands or its answer."""
+"""The type checker refuses a step or a rule that does not fit its port, its ledger, its operands or its result."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def waiting(wanted: Callable[[], Awaitable[object]], locked: bool) -> type[Gate]
 
 @pytest.mark.parametrize("interleaving", ["whole", "fine"])
 @pytest.mark.parametrize("wanted", NEVER_READY.values(), ids=NEVER_READY)
-def test_whoever_waits_with_a_lock_is_accused(wanted, interleaving):
+def test_a_thread_that_waits_with_a_lock_is_accused(wanted, interleaving):
     violation = pushed(waiting(wanted, locked=True), interleaving).violation
     assert violation is not None
     assert violation.property.slug == NO_LOCK_MEANWHILE
@@ -72,7 +72,7 @@ def test_whoever_waits_with_a_lock_is_accused(wanted, interleaving):
 
 @pytest.mark.parametrize("interleaving", ["whole", "fine"])
 @pytest.mark.parametrize("wanted", NEVER_READY.values(), ids=NEVER_READY)
-def test_whoever_waits_without_a_lock_is_not(wanted, interleaving):
+def test_a_thread_that_waits_without_a_lock_is_not(wanted, interleaving):
     run = pushed(waiting(wanted, locked=False), interleaving)
     assert run.violation is not None
     assert run.violation.property.slug == COMES_TO_AN_END  # nobody ever ends the wait

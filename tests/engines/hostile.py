@@ -171,7 +171,7 @@ class LeavesADaemon(Harmless):
 
 
 class KillsItsParent(LeavesADaemon):
-    """Kills whoever may look after it, after it has left a daemon."""
+    """Kills every process that may look after it, after it has left a daemon."""
 
     def harm(self) -> None:
         super().harm()

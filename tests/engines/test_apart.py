@@ -53,7 +53,7 @@ def checked(implementation: Apart, scenarios: int = 60):
     return check_any(Program(SUBPARTITION, implementation), "0", range(scenarios))
 
 
-def test_the_answers_are_those_that_it_gives_in_this_process(apart):
+def test_the_results_are_those_of_this_process(apart):
     there = checked(apart("buggy"), 150)
     here = check(Program(SUBPARTITION, hostile.buggy()), 150, "0")
     assert there.tally == here.tally

@@ -36,7 +36,7 @@ def test_about_one_in_twenty_is_audited_whatever_the_machine():
     assert is_audited("0/gate/0") is is_audited("0/gate/0")
 
 
-def test_the_reference_answers_alike():
+def test_the_references_return_the_same():
     program = Program(COMPONENTS["gate"], find_implementation("reference"))
     search = Search(program)
     for text in seeds("audit", "gate", range(60)):
@@ -51,7 +51,7 @@ def test_an_implementation_that_is_not_deterministic_is_a_finding_though_no_prop
     assert "(resources) differs in value" in found.observed
 
 
-def test_what_fails_only_once_is_told():
+def test_what_fails_only_once_is_reported():
     program = Program(COMPONENTS["subpartition"], find_implementation("known-bug:B-01"))
     search = Search(program)
     text, (scenario, run) = next(

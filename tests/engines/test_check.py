@@ -14,7 +14,7 @@ from tests.implementations import NothingToMake, With
 
 
 class Hanging(Subpartition):
-    """Answers nothing within its time limit, as a bridge would report it."""
+    """Returns nothing within its time limit, as a bridge would report it."""
 
     calls = 0
 
@@ -50,7 +50,7 @@ def test_a_hang_is_waited_for_as_rarely_as_possible():
     assert "the scenario was not reduced" in result.found[0].observed
 
 
-def test_a_range_is_the_same_whoever_searches_it():
+def test_a_range_is_the_same_in_every_process():
     program = ready(With())
     whole, first, second = (search_range(program, "r", numbers) for numbers in (range(60), range(25), range(25, 60)))
     second.merge(first)

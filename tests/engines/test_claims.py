@@ -37,7 +37,7 @@ def test_a_capability_that_is_there_and_not_claimed_is_named():
 
 
 @pytest.mark.parametrize("hidden", sorted(Capability))
-def test_whoever_hides_a_capability_conforms_or_is_told_which(hidden):
+def test_hiding_a_capability_conforms_or_names_it(hidden):
     found = checked(Modest(hidden)).found
     assert all(one.unclaimed == (hidden,) for one in found)
 

@@ -110,7 +110,7 @@ def test_a_comparison_changes_nothing_of_the_check():
     assert check(program, 120, 0).tally == compared("reference-recover-first")[1]
 
 
-def test_a_baseline_without_the_component_is_told():
+def test_a_baseline_without_the_component_is_reported():
     comparison, _ = compared("reference", With(name="mine"), component="deque", scenarios=5)
     assert (comparison.compared, comparison.reason) == (0, "mine does not offer the component deque")
 

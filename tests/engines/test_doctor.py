@@ -145,7 +145,7 @@ RELEASE = "    def release(self):\n        self.handles, self.priority = [], 0"
          "deque: release", "After `release`, `resources` still returns segments 2", "Give everything back"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_with_its_cure(patches, what, found, cure, diagnosed):
+def test_what_is_wrong_is_reported_with_its_cure(patches, what, found, cure, diagnosed):
     one = diagnosed(*patches)
     assert (one.what, found in one.found, cure in one.cure) == (what, True, True), one
 
@@ -181,7 +181,7 @@ def test_implementations_in_python_are_examined_too(make, what, found):
 
 
 class InOneMessage(With):
-    """The reference, and what it answers to whole scenarios: an operation that waits is said to be done."""
+    """The reference, and what it returns to whole scenarios: an operation that waits is said to be done."""
 
     def components(self):
         return {"remote-channel": reference().components()["remote-channel"]}

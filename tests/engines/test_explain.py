@@ -34,7 +34,7 @@ def test_a_step_that_others_need_says_which():
     assert explain(program, scenario)[attach].startswith("without it, step")
 
 
-def test_a_step_too_many_is_told():
+def test_a_step_too_many_is_reported():
     program, scenario = minimal("B-01")
     longer = Scenario(scenario.component, scenario.config, (*scenario.steps[:1], ("flush",), *scenario.steps[1:]))
     assert explain(program, longer)[1] == "without it, the scenario fails in the same way"

@@ -210,7 +210,7 @@ def test_recognising_states_loses_nothing():
         ({"elements": "9" * 5_000}, "is not a number"),
     ],
 )
-def test_a_scope_that_makes_no_sense_is_told_in_words(given, words):
+def test_a_scope_that_makes_no_sense_is_reported_in_words(given, words):
     with pytest.raises(ScopeError, match=words):
         scope_of(COMPONENTS["subpartition"], given)
 

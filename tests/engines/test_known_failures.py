@@ -81,7 +81,7 @@ def test_only_what_concerns_the_components_at_hand_is_replayed(tmp_path):
         (("replaced.json", "nowhere.json"), "nowhere.json cannot be read"),
     ],
 )
-def test_a_wrong_list_is_told_in_words(change, said, tmp_path):
+def test_a_wrong_list_is_reported_in_words(change, said, tmp_path):
     with pytest.raises(SchemaError) as caught:
         load_known_failures(listed(tmp_path, ENTRY.replace(*change)))
     assert "known.toml" in str(caught.value)
@@ -122,7 +122,7 @@ def test_the_scenario_of_an_entry_stays_in_the_folder_of_the_list(led, tmp_path)
         load_known_failures(listed(home, ENTRY.replace("replaced.json", led(home))))
 
 
-def test_a_name_that_no_file_can_have_is_told(tmp_path):
+def test_a_name_that_no_file_can_have_is_reported(tmp_path):
     with pytest.raises(SchemaError, match="failure 1, field scenario"):
         load_known_failures(listed(tmp_path, ENTRY.replace("replaced.json", "a\\u0000b")))
 

@@ -57,7 +57,7 @@ def test_equal_digests_have_equal_hashes_also_later(one):
 
 
 def test_a_hash_that_recognised_too_much_would_lose_states(monkeypatch):
-    """A hash of 8 bits loses states of a scope that has more than 256, so the tests can tell."""
+    """A hash of 8 bits loses states of a scope that has more than 256, so the tests can notice."""
     monkeypatch.setattr("conformance.engines.recognition.HASH_BITS", 8)
     wide = WideHash()
     assert len({wide.of((number,)) for number in range(1000)}) <= 256

@@ -126,7 +126,7 @@ def test_two_sections_in_place_of_one_are_thirteen_steps():
     assert run_scenario(toy.program(), reduced.config, reduced.steps).violation is None
 
 
-def test_what_needs_no_interleaving_is_told_without():
+def test_what_needs_no_interleaving_is_reported_without():
     steps = (("push", 1), ("run", "recovery", ""), ("take",), ("run", "task", ""), ("finish", "task"))
     reduced = reduce(toy.broken("lock-order"), Scenario("toy-gate", toy_gate.ToyConfig(2, "fine"), steps)).scenario
     assert reduced == Scenario("toy-gate", toy_gate.ToyConfig(1), (("push", 0), ("take",)))

@@ -154,7 +154,7 @@ def test_an_error_that_is_not_the_right_one_is_noticed(port):
 
 
 @pytest.mark.parametrize("port", [Crashing, Silent])
-def test_an_error_for_another_reason_is_no_legal_answer(port):
+def test_an_error_for_another_reason_is_not_legal(port):
     assert run(("start", 1, 0), FAULT, ("buffer",), port=port).violation.property.slug == ANSWERS
 
 

@@ -13,7 +13,7 @@ def started(*checkpoints: int) -> InputState:
     return state
 
 
-def test_what_nobody_asks_for_is_not_told_apart():
+def test_what_nobody_asks_for_is_not_distinguished():
     """Known at the start or come later: two runs that lead to the same input state are in the same state."""
     known, came = InputState(), InputState()
     known.started(1, (10, 11))

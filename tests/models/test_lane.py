@@ -157,7 +157,7 @@ def test_a_start_is_refused_for_a_newer_barrier_and_in_recovery_without_a_mark()
 
 
 # ---- the consumer ----------------------------------------------------------------------------------------------------
-def test_who_takes_has_followed_what_he_was_told():
+def test_a_take_follows_a_notification():
     consumer = Consumer()
     consumer.hear([DataAvailable()])
     assert consumer.awake
@@ -170,7 +170,7 @@ def test_who_takes_has_followed_what_he_was_told():
     assert consumer.awake
 
 
-def test_a_priority_event_that_was_taken_before_it_was_told_of_is_stale():
+def test_a_priority_event_that_was_taken_before_its_notification_is_stale():
     consumer = NumberedConsumer()
     consumer.hear_numbers([PriorityAvailable(3)], next_number=4)
     assert consumer.stale

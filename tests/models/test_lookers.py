@@ -13,7 +13,7 @@ def test_all_have_found_nothing_when_each_has_looked_since_anything_happened():
     assert lookers.all_found_nothing()
 
 
-def test_whoever_finds_something_may_have_left_work_for_the_others():
+def test_finding_something_may_have_left_work_for_the_others():
     lookers: Lookers[str] = Lookers("drainer", "task")
     lookers.look("drainer", True)
     lookers.look("task", False)

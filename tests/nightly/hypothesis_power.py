@@ -29,7 +29,7 @@ from conformance.scenarios import Step
 
 MATRIX = Path(__file__).parents[2] / "reports" / "kill-matrix.json"
 DRAW = "published"
-"""The seed of the draw. Another text draws other bugs. Whoever looks at one of them to improve the machine adds all of
+"""The seed of the draw. Another text draws other bugs. Who looks at one of them to improve the machine adds all of
 them to `DEVELOPED_ON`, so that what is published next is again measured on bugs that nobody has worked on."""
 DEVELOPMENT = "development"
 DEVELOPED_ON = (

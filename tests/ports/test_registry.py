@@ -1,4 +1,4 @@
-"""Implementations and known bugs are found by name, and what cannot be found is told in words."""
+"""Implementations and known bugs are found by name, and what cannot be found is reported in words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_the_three_generations_of_the_reference_are_registered():
 
 
 @pytest.mark.parametrize("name", ["reference_impl:Reference.__doc__", "reference_impl:PUSHED"])
-def test_an_object_of_another_kind_is_told(name):
+def test_an_object_of_another_kind_is_reported(name):
     with pytest.raises(UnusableImplementation, match="Implementation"):
         find_implementation(name)
 
@@ -57,6 +57,6 @@ def test_a_change_of_text_of_other_people_is_found_by_the_suite():
         ("reference_impl:Reference", "could not be made"),
     ],
 )
-def test_what_cannot_be_found_is_told(name, said):
+def test_what_cannot_be_found_is_reported(name, said):
     with pytest.raises(UnusableImplementation, match=said):
         find_implementation(name)

@@ -24,21 +24,21 @@ def fresh(protocol: Protocol = V1, parallelism: int = 1, checkpointing: bool = T
 
 
 def told(one: Coordinator) -> list[Signal]:
-    """What was told since the last call, without the news that turns were queued."""
+    """The signals since the last call, without those that turns were queued."""
     signals = [signal for signal in one.signals if type(signal) is not TurnQueued]
     one.signals.clear()
     return signals
 
 
 def settled(one: Coordinator) -> list[Signal]:
-    """Runs all turns, and returns what was told since the last call."""
+    """Runs all turns, and returns the signals since the last call."""
     while one.queue:
         one.turn()
     return told(one)
 
 
 def asked(one: Coordinator, checkpoint: int) -> None:
-    """Triggers a checkpoint and lets every attempt answer, until the coordinator is asked for its state."""
+    """Triggers a checkpoint and lets every attempt acknowledge, until the coordinator is asked for its state."""
     one.trigger(checkpoint)
     settled(one)
     for (subtask, attempt), each in one.attempts.items():
@@ -66,7 +66,7 @@ def injected(one: Coordinator, checkpoint: int) -> None:
 
 
 def sent(one: Coordinator, *messages: Message) -> list[Signal]:
-    """Sends events, and returns what was told."""
+    """Sends events, and returns the signals."""
     for each in messages:
         one.send(each)
     return settled(one)

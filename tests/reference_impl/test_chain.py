@@ -368,7 +368,7 @@ def test_a_record_pushed_while_a_checkpoint_starts_is_in_it_once():
 
 
 def test_the_end_of_recovery_does_not_take_away_the_mark_of_a_checkpoint():
-    """chain.md C13, C14. Found by this suite: whoever queued the end of recovered data dropped a recovery barrier in
+    """chain.md C13, C14. Found by this suite: queueing the end of recovered data dropped a recovery barrier in
     front of it."""
     config = ChainScenarioConfig((LOCAL, LOCAL), PUSHING, (PUSHING,), interleaving="fine")
     for stops in range(1, 12):
@@ -385,7 +385,7 @@ def test_the_end_of_recovery_does_not_take_away_the_mark_of_a_checkpoint():
         world.drain()
 
 
-def test_whoever_dies_with_a_buffer_in_hand_leaks_nothing():
+def test_a_thread_that_dies_with_a_buffer_leaks_nothing():
     """chain.md C29, I-93."""
     config = ChainScenarioConfig((REMOTE,), interleaving="fine")
     steps = (("request_partitions",), ("finish", "task"), ("produce", 0, 1), ("transfer", 0), ("finish", "network"))

@@ -48,7 +48,7 @@ def is_given_up(chain: WholeChain, checkpoint: int) -> None:
 
 
 @pytest.mark.parametrize("kind", [LOCAL, REMOTE])
-def test_a_barrier_fails_with_its_output_state_and_whoever_takes_it_completes_nothing(kind):
+def test_a_barrier_fails_with_its_output_state_and_its_poll_completes_nothing(kind):
     """chain.md C31."""
     chain = WholeChain(kind).start()
     chain.produce(0, (0,))
@@ -101,7 +101,7 @@ def test_what_comes_in_front_of_an_awaited_barrier_cannot_be_written(first, step
     is_given_up(chain, 1)
 
 
-def test_whoever_needs_a_buffer_of_a_pool_that_was_destroyed_fails_and_sends_nothing():
+def test_a_producer_whose_pool_was_destroyed_fails_and_sends_nothing():
     """chain.md C32."""
     chain = WholeChain(LOCAL, recovery=Recovery.IN_MEMORY, restored=STATE)
     chain.fault(BUFFER_POOL, FaultKind.ENDS)

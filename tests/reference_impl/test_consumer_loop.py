@@ -49,7 +49,7 @@ class Loop:
         return InputStatus(whole(self.port.process()))
 
     def signals(self) -> list[Any]:
-        """What the loop has told since it was asked last."""
+        """The signals of the loop since the last question."""
         told, self.port.signals = self.port.signals, []
         return told
 
@@ -62,7 +62,7 @@ class Loop:
         return [(one.channel, one.element) for one in self.signals() if type(one) is ElementTaken]
 
     def run(self) -> list[InputStatus]:
-        """Run mails and the default action until there is nothing to do; what the default action answered."""
+        """Run mails and the default action until there is nothing to do; what the default action returned."""
         answers = []
         while not self.port.idle():
             while self.mail():

@@ -24,7 +24,7 @@ from tests.reference_impl.coordinators import BEGINNING, asked, cut, fresh, inje
 
 
 def left(number: int, subtask: int = 0, attempt: int = 0) -> EventTransmitted:
-    """What tells that an event has left."""
+    """The signal that an event has left."""
     return EventTransmitted(subtask, attempt, message(number, subtask, attempt))
 
 
@@ -43,7 +43,7 @@ def test_the_main_thread_runs_the_oldest_turn():
     assert seen == [[left(0)], [], [left(1)]]
 
 
-def test_an_event_leaves_arrives_and_is_answered():
+def test_an_event_leaves_arrives_and_is_acknowledged():
     """coordinator.md O2 to O5, O7, O47."""
     one = fresh()
     assert sent(one, message(0), message(1)) == [left(0), left(1)]
@@ -241,7 +241,7 @@ def test_reports_arrive_in_the_order_in_which_they_left():
     assert settled(one) == [ReportReceived(0, 0, message(0)), ReportReceived(0, 0, message(1))]
 
 
-def test_the_coordinator_never_sees_acknowledgements_and_the_answers_of_gates():
+def test_the_coordinator_never_sees_acknowledgements():
     """coordinator.md O16."""
     one = fresh(V2)
     injected(one, 1)
@@ -361,7 +361,7 @@ def test_a_trigger_that_fails_undoes_no_checkpoint_whose_barriers_have_left():
     assert settled(one) == [left(0)]
 
 
-def test_an_abort_undoes_first_and_is_told_then():
+def test_an_abort_undoes_first_and_notifies_then():
     """coordinator.md O26, O27."""
     one = fresh()
     asked(one, 1)
@@ -393,7 +393,7 @@ def test_a_complete_checkpoint_aborts_what_it_subsumes_and_opens_all_gates():
     assert settled(one) == [CheckpointAbortNotified(1), left(0), CheckpointCompleteNotified(2)]
 
 
-def test_nobody_is_told_of_a_savepoint():
+def test_nobody_is_notified_of_a_savepoint():
     """coordinator.md O28."""
     one = fresh()
     injected(one, 1)

@@ -29,16 +29,16 @@ from tests.reference_impl.coordinators import BEGINNING, asked, cut, fresh, inje
 OWN = EventTransmitted(0, 0)
 """The holder has sent the gate of subtask 0 something."""
 ANSWER = ReportTransmitted(0, 0)
-"""The gate of subtask 0 has answered, or acknowledged."""
+"""The gate of subtask 0 has acknowledged."""
 
 
 def out(number: int, subtask: int = 0, attempt: int = 0) -> ReportTransmitted:
-    """What tells that a report has left."""
+    """The signal that a report has left."""
     return ReportTransmitted(subtask, attempt, message(number, subtask, attempt))
 
 
 # ---- gates for reports -----------------------------------------------------------------------------------------------
-def test_the_coordinator_is_asked_once_every_running_attempt_has_answered():
+def test_the_coordinator_is_asked_once_every_running_attempt_has_acknowledged():
     """coordinator.md O19, O21, O29, O30, O32."""
     one = Coordinator(CoordinatorConfig(3), V2)
     for subtask in (0, 1):
@@ -62,7 +62,7 @@ def test_the_request_to_close_bypasses_the_gates_for_events():
     assert settled(one) == [OWN]
 
 
-def test_an_attempt_that_has_finished_need_not_answer():
+def test_an_attempt_that_has_finished_need_not_acknowledge():
     """coordinator.md O30, O41."""
     one = fresh(V2, 2)
     one.trigger(1)
@@ -73,7 +73,7 @@ def test_an_attempt_that_has_finished_need_not_answer():
     assert settled(one) == [CheckpointRequested(1)]
 
 
-def test_an_answer_to_an_older_request_does_not_count():
+def test_an_acknowledgement_of_an_older_request_does_not_count():
     """coordinator.md O30."""
     one = fresh(V2)
     for checkpoint in (1, 2):
@@ -114,7 +114,7 @@ def test_a_checkpoint_fails_if_the_request_to_close_is_lost(arrives):
     assert settled(one) == [TaskFailoverTriggered(0, 0), CoordinatorCheckpointed(1, False)]
 
 
-def test_a_gate_answers_also_while_reports_are_held_back():
+def test_a_gate_acknowledges_also_while_reports_are_held_back():
     """coordinator.md O32, O33."""
     one = fresh(V2)
     asked(one, 1)
@@ -276,7 +276,7 @@ def test_an_attempt_reports_before_it_runs():
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_the_coordinator_is_told_of_an_attempt_that_still_runs_in_the_turn(fails):
+def test_the_coordinator_is_notified_of_an_attempt_that_still_runs_in_the_turn(fails):
     """coordinator.md O39."""
     one = Coordinator(CoordinatorConfig(1), V1)
     one.run(0, 0)
@@ -302,7 +302,7 @@ def test_a_failure_ends_what_was_under_way_and_aborts():
     assert one.attempts[0, 0].reports == []
 
 
-def test_an_attempt_that_finishes_ends_its_tickets_and_nobody_is_told():
+def test_an_attempt_that_finishes_ends_its_tickets_and_nobody_is_notified():
     """coordinator.md O14, O41."""
     one = fresh()
     sent(one, message(0))

@@ -274,7 +274,7 @@ def test_a_complete_checkpoint_outlives_the_spill_files():
 
 
 @pytest.mark.parametrize(("place", "kind"), [(SPILL_FILE_READ, FaultKind.THROWS), (BUFFER_POOL, FaultKind.ENDS)])
-def test_an_error_of_the_drainer_is_told(place, kind):
+def test_an_error_of_the_drainer_is_reported(place, kind):
     """drainer.md N12."""
     task = Task()
     task.port.fault(place, kind)

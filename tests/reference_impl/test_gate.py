@@ -198,7 +198,7 @@ def test_recover_first_converts_once_all_was_consumed():
     assert polled(gate, 1) == [(0, 2)]
 
 
-def test_in_memory_hands_over_what_is_queued_and_tells_of_it():
+def test_in_memory_hands_over_what_is_queued_and_notifies_of_it():
     """gate.md G9, G12, G26."""
     gate = fresh(LOCAL, REMOTE, recovery=Recovery.IN_MEMORY)
     for channel in (0, 1):
@@ -226,7 +226,7 @@ def test_nothing_is_pushed_before_conversion_where_it_could_not_be_kept():
     assert polled(gate, 3) == [(0, 1), (0, RecoveryCompletion()), None]
 
 
-def test_the_end_of_recovered_data_is_told_and_shows_what_came_live():
+def test_the_end_of_recovered_data_is_signalled_and_shows_what_came_live():
     """gate.md G2, G7, G14."""
     gate = fresh(LOCAL, REMOTE, recovery=Recovery.PUSHED)
     convert(gate)

@@ -91,7 +91,7 @@ def test_a_damaged_catalogue_says_where(read, text, message):
         read(text)
 
 
-def test_a_change_that_fits_nowhere_is_told_when_the_bug_is_built(read):
+def test_a_change_that_fits_nowhere_is_reported_when_the_bug_is_built(read):
     (bug,) = read(GOOD.replace("pop(0)", "pop(1)"))
     message = "known-bug:.* does not fit reference_impl: network/prioritized_deque.py: these lines occur 0 times"
     with pytest.raises(UnusableImplementation, match=message):

@@ -234,7 +234,7 @@ def test_what_was_handed_over_is_written_once_when_a_checkpoint_starts():
 
 def test_a_priority_event_announced_while_another_is_taken_passes_too():
     """local-channel.md L4, L12. The first event is polled, then the second one is announced, and only then is the first
-    one handed out."""
+    one delivered."""
     kernel = Kernel(THREADS, fine=True)
     producer, task, _ = kernel.threads.values()
     one = fresh(Recovery.IN_MEMORY, 7)
@@ -348,7 +348,7 @@ def test_a_missing_recovery_barrier_declines_this_checkpoint_only():
     assert one.persisted(3) == (7,)
 
 
-def test_older_recovery_barriers_are_dropped_and_never_handed_out():
+def test_older_recovery_barriers_are_dropped_and_never_delivered():
     """local-channel.md L13, L16, L20."""
     one = fresh(Recovery.PUSHED)
     for checkpoint, record in ((1, 7), (2, 8), (3, 9)):

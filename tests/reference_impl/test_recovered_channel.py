@@ -56,7 +56,7 @@ def test_only_the_first_buffer_is_announced():
     assert told(one) == [DataAvailable()]
 
 
-def test_the_end_answers_nothing_and_is_told():
+def test_a_take_of_the_end_returns_nothing_and_signals_it():
     """recovered-channel.md V6 to V8."""
     one = fresh(Recovery.RECOVER_FIRST, 0, finished=True)
     assert whole(one.take()).next is Next.EVENT
@@ -187,7 +187,7 @@ class Waiting:
         assert told(self.channel) == [FaultStruck(BUFFER_POOL, FaultKind.REFUSES)]
 
     def error(self) -> ErrorKind:
-        """Lets the push go on, and answers the kind of its error."""
+        """Lets the push go on, and returns the kind of its error."""
         with pytest.raises(PortError) as caught:
             self.kernel.finish(self.recovery)
         return caught.value.kind

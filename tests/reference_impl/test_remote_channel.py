@@ -128,7 +128,7 @@ def test_a_timeoutable_barrier_waits_in_line_and_its_announcement_does_not():
     assert one.taken(3) == [Announcement(1, 1), 1, barrier(1, Alignment.TIMEOUTABLE)]
 
 
-def test_only_what_finds_the_channel_empty_is_told():
+def test_only_what_finds_the_channel_empty_notifies():
     """remote-channel.md R10."""
     one = Channel()
     one.send(1, 2)
@@ -383,7 +383,7 @@ def test_recovered_and_live_data_that_waits_is_in_use():
 
 
 # ---- the end ---------------------------------------------------------------------------------------------------------
-def test_resuming_tells_the_producer_unless_released():
+def test_resuming_resumes_the_producer_unless_released():
     """remote-channel.md R26."""
     one = Channel()
     whole(one.port.resume())

@@ -86,7 +86,7 @@ def test_who_calls_a_slow_channel_state_writer_holds_the_lock(arrives):
 
 
 # ---- the producer ----------------------------------------------------------------------------------------------------
-def test_the_error_of_the_producer_is_told_once_and_fails_the_next_take():
+def test_the_error_of_the_producer_notifies_once_and_fails_the_next_take():
     """remote-channel.md R36."""
     one = Channel()
     one.send(0)
@@ -171,7 +171,7 @@ def test_a_recycling_that_cannot_send_credit_fails_after_all_buffers_have_return
     assert (held(one.port), one.port.buffers.pool.free) == (2, 2)
 
 
-def test_whoever_recycles_gets_no_error_of_the_channel_that_is_offered_the_buffer():
+def test_recycling_gets_no_error_of_the_channel_that_is_offered_the_buffer():
     """remote-channel.md R38."""
     one = Channel(exclusive=0, floating=1)
     one.send(Event(0), backlog=1)

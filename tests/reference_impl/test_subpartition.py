@@ -370,7 +370,7 @@ def test_neither_future_stays_open_if_the_writer_does_not_take_the_newer_one():
 
 
 @pytest.mark.parametrize("blocks", [False, True])
-def test_a_poll_hands_out_what_came_before_the_producer_failed_and_then_the_error(blocks):
+def test_a_poll_returns_what_came_before_the_producer_failed_and_then_the_error(blocks):
     """subpartition.md S30."""
     one = fresh()
     one.add(Buffer((0,)))

@@ -189,7 +189,7 @@ def test_a_checkpoint_is_declined_with_the_reason_of_the_part_that_failed(reason
     assert one.resources().futures == 0
 
 
-def test_a_cancelled_task_tells_nobody_also_of_what_it_begins_then():
+def test_a_cancelled_task_notifies_nobody_also_of_what_it_begins_then():
     """subtask-checkpoint.md T17, T18."""
     one = task()
     take(one, 1, ALIGNED)

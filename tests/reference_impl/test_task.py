@@ -47,7 +47,7 @@ TIMEOUT = 10
 
 
 class Owner(Port):
-    """Whoever has the task: it keeps the signals."""
+    """The owner of the task: it keeps the signals."""
 
     def resources(self) -> Resources:
         return Resources(0)

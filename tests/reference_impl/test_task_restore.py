@@ -73,7 +73,7 @@ class Task:
         return self.port.task.state
 
     def told(self) -> list[Any]:
-        """What the task has told since it was asked last."""
+        """The signals of the task since the last question."""
         told, self.port.signals = self.port.signals, []
         return told
 

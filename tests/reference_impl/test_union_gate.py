@@ -121,7 +121,7 @@ def test_a_priority_event_moves_its_queued_gate_up():
     assert polled(one, 3) == [(1, barrier()), (0, 0), (1, 1)]
 
 
-def test_a_second_gate_with_a_priority_event_is_told_of_by_the_first():
+def test_the_poll_of_a_first_priority_event_announces_that_of_a_second_gate():
     """union-gate.md U2, U9."""
     one = fresh()
     send(one, 1, 1, barrier())
@@ -249,7 +249,7 @@ def race(steps, part=UnionGate):
 
 
 def answers(run) -> list[object]:
-    """What the polls before the drain answered: the channel, or None."""
+    """What the polls before the drain returned: the channel, or None."""
     entries = [one for one in run.entries if not one.closing and one.outcome is not None]
     found: list[object] = []
     polling = False
@@ -276,7 +276,7 @@ def test_what_comes_into_a_gate_while_it_is_polled_is_not_forgotten():
     assert answers(run) == [0, 0]
 
 
-def test_a_gate_told_of_while_it_is_polled_stands_in_the_queue_once():
+def test_a_gate_that_notifies_while_it_is_polled_stands_in_the_queue_once():
     """union-gate.md U1, U2, U8."""
     steps = [
         ("buffer", 0), ("finish", "network"), ("buffer", 1), ("finish", "network"),
@@ -303,7 +303,7 @@ def test_a_priority_notification_that_comes_late_puts_nobody_in_front():
     steps = [
         ("buffer", 0), ("finish", "network"), ("buffer", 0), ("finish", "network"),
         ("unaligned_barrier", 0), ("run", "network", "gate lock"), ("run", "network", "outside the gate lock"),
-        ("poll",), ("finish", "task"),  # takes the barrier before the union is told of it
+        ("poll",), ("finish", "task"),  # takes the barrier before the union is notified of it
         ("finish", "network"),
         ("unaligned_barrier", 1), ("finish", "network"),
         ("poll",), ("finish", "task"),
@@ -355,7 +355,7 @@ def test_the_error_that_a_gate_keeps_wakes_the_consumer_and_fails_the_poll_of_th
 
 
 def test_a_gate_that_is_polled_may_tell_the_union_something():
-    """union-gate.md U3, U7. The end of the last channel of a gate is told by the poll that takes it."""
+    """union-gate.md U3, U7. The poll that takes the end of the last channel of a gate reports the end of the gate."""
     steps = [("end_of_data", 0), ("finish", "network"), ("end_of_partition", 0), ("finish", "network")]
     run = race([*steps, ("poll",), ("finish", "task"), ("poll",), ("finish", "task"), ("finished",)])
     assert run.violation is None

@@ -137,7 +137,7 @@ def test_a_broken_promise_fails_its_own_result_for_its_reason():
     assert writer.files() == ()
 
 
-def test_an_abort_overtakes_and_others_are_told_that_the_file_is_shared():
+def test_an_abort_overtakes_and_others_get_the_reason_shared_stream():
     """writer.md W9, W12, W16, W20."""
     writer = registered(0, 1)
     writer.start(0, 1)

@@ -64,7 +64,7 @@ def test_scenario_and_history_are_what_was_replayed(folder: Path, found: Found, 
     assert (folder / "history.json").read_text() == encode_history(failing.history, BUG)
 
 
-def test_the_report_tells_what_where_why_and_how(folder: Path, found: Found, failing: Replay):
+def test_the_report_says_what_where_why_and_how(folder: Path, found: Found, failing: Replay):
     text = (folder / "report.md").read_text()
     assert failing.violation is not None
     headings = [line for line in text.splitlines() if line.startswith("#")]
@@ -189,7 +189,7 @@ def test_assumed_capabilities_go_into_command_and_test(found: Found, failing: Re
 
 
 class Nonsense(Implementation):
-    """Answers the polls of a deque with an object that JSON cannot represent."""
+    """Returns from the polls of a deque an object that JSON cannot represent."""
 
     name = "nonsense"
     capabilities = frozenset()

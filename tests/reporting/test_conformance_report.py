@@ -100,7 +100,7 @@ def test_the_verdicts_are_counted_and_then_listed(page):
     assert row(text, "`released-while-blocked`", "to be seen")[0].startswith("seen (")
 
 
-def test_a_failure_is_told_with_its_minimal_scenario(page):
+def test_a_failure_is_reported_with_its_minimal_scenario(page):
     text = section(page, "Failures")
     first = text.partition("\n### 2.")[2].partition("\n### ")[0]
     assert "`a-blocked-subpartition-announces-priority-events` on known-bug:B-01" in first
@@ -224,6 +224,6 @@ def test_where_a_property_breaks_the_violation_counts(tmp_path, monkeypatch, cap
     assert "divergences" not in json.loads(Path("check.json").read_text())
 
 
-def test_a_baseline_that_does_not_exist_is_told(capsys):
+def test_a_baseline_that_does_not_exist_is_reported(capsys):
     assert run("check", "--component", "deque", "--scenarios", "5", "--against", "no-such") == 2
     assert "There is no implementation 'no-such'" in " ".join(capsys.readouterr().err.split())

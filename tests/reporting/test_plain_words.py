@@ -86,7 +86,7 @@ def test_what_is_said_about_a_known_bug_is_in_words(path):
     assert [text for text in (broken.owed, broken.observed) if RIDDLE.search(text)] == []
 
 
-def test_lists_and_unknown_answers_are_described():
+def test_lists_and_unknown_results_are_described():
     assert value_in_words([]) == "none"
     assert value_in_words([3, 4]) == "3, 4"
     assert value_in_words([[0, 1], []]) == "0: 0, 1 | 1: none"

@@ -59,7 +59,7 @@ def test_an_operation_that_never_ends_is_shown_where_it_waits():
     assert story.steps[-1].step == "convert (channel 0), continued"
 
 
-def test_the_reference_is_asked_what_it_answered_to_the_same_operation():
+def test_the_reference_is_asked_what_it_returned_from_the_same_operation():
     steps = (
         ("convert", 1), ("finish", "recovery"), ("barrier", 1), ("finish", "network"), ("convert", 0),
         ("finish", "recovery"), ("take",), ("finish", "task"), ("start_checkpoint",), ("run", "task", "channel 0 lock"),

@@ -72,7 +72,7 @@ def test_a_failure_in_the_drain_is_marked_as_such():
     assert story.divergent.remark == "drain, here"
 
 
-def test_a_scenario_without_steps_is_told_by_the_steps_of_the_drain():
+def test_a_scenario_without_steps_is_shown_by_the_steps_of_the_drain():
     scenario = read_scenario(Path(__file__).parent.parent / "corpus" / "B-S24.json")
     shown = replay(scenario, find_implementation("known-bug:B-S24"))
     story = tell(shown, replay(scenario, find_implementation("reference")))
@@ -88,7 +88,7 @@ def test_a_scenario_without_steps_is_told_by_the_steps_of_the_drain():
     assert sum("recover" in line or "poll" in line for line in lines if "->>subpartition" in line) == 5
 
 
-def test_where_the_drain_begins_is_told_if_the_failure_shows_there():
+def test_where_the_drain_begins_is_shown_if_the_failure_shows_there():
     story = tell(run([["add", 0], ["add_priority", 1], ["prioritize", 0]], "known-bug:B-D1", "deque"))
     assert story.in_the_drain == "The failure shows in the fair drain, which begins at step 4."
     assert tell(run(STEPS)).in_the_drain is None
@@ -102,7 +102,7 @@ def printed(story):
     return console.export_text()
 
 
-def test_an_earlier_difference_from_the_reference_is_told():
+def test_an_earlier_difference_from_the_reference_is_shown():
     mine = run(
         [["add_priority", 1], ["add", 1], ["prioritize", 0], ["items"], ["prioritize", 1]], "known-bug:B-D1", "deque"
     )
@@ -141,7 +141,7 @@ def test_the_diagram_of_a_failure():
     assert lines[note + 1 :] == ["    end"]
 
 
-def test_the_diagram_tells_where_the_drain_begins():
+def test_the_diagram_shows_where_the_drain_begins():
     text = sequence_diagram(run([["attach_view"]], "reference"))
     assert text.count("the run is drained") == 1
     assert "rect" not in text

@@ -67,7 +67,7 @@ def test_the_words_name_whatever_something_carries():
 
 
 def _named(value: object, words: str) -> bool:
-    """Whether the words name a value. Truth values and members of enumerations are told apart, see below."""
+    """Whether the words name a value. Truth values and members of enumerations are distinguished, see below."""
     if value is None or isinstance(value, (bool, Enum)) or value == "":
         return True
     return re.search(rf"(?<!\w){re.escape(str(value))}(?!\w)", words) is not None

@@ -172,7 +172,7 @@ def steps() -> list[Described]:
 
 
 def answers() -> list[Described]:
-    """Every kind of answer of every step, but for `done`, faults and resources, which are the same everywhere."""
+    """Every kind of result of every step, but for `done`, faults and resources, which are the same everywhere."""
     alike: dict[tuple[str, Any, Any], list[AnyStep]] = {}
     for component in COMPONENTS.values():
         for kind in component.kinds:

@@ -1,4 +1,4 @@
-"""Scenarios survive being written and read, and a wrong file is told in words, with line and field."""
+"""Scenarios survive being written and read, and a wrong file is reported in words, with line and field."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_a_history_keeps_to_its_schema(component):
         (('"steps": [', '"step": ['), 1, "unknown field `step`"),
     ],
 )
-def test_a_wrong_file_is_told_with_line_and_field(change, line, said):
+def test_a_wrong_file_is_reported_with_line_and_field(change, line, said):
     text = encode_scenario(SMALL)
     assert change[0] in text
     with pytest.raises(SchemaError) as caught:
@@ -186,12 +186,12 @@ def test_a_scenario_has_a_limit_of_steps(tmp_path):
 
 
 @pytest.mark.parametrize("kept", [0, 1, 40, 120])
-def test_a_truncated_file_is_told(kept):
+def test_a_truncated_file_is_reported(kept):
     with pytest.raises(SchemaError, match=r"line \d+.*damaged or was cut off"):
         decode_scenario(encode_scenario(SMALL)[:kept], COMPONENTS)
 
 
 @pytest.mark.parametrize("text", ["[]", "3", "null", '"text"'])
-def test_json_of_another_kind_is_told(text):
+def test_json_of_another_kind_is_reported(text):
     with pytest.raises(SchemaError, match="schema versions 1 to 3"):
         decode_scenario(text, COMPONENTS)

@@ -1,4 +1,4 @@
-"""Whatever the bytes of a file are, the answer is its content, or an error that names the file and the cure."""
+"""Whatever the bytes of a file are, reading returns its content, or an error that names the file and the cure."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("command", ["replay", "shrink"])
 @pytest.mark.parametrize("what", HOSTILE)
-def test_a_hostile_scenario_file_is_told_in_words(command, what, tmp_path, capsys):
+def test_a_hostile_scenario_file_is_reported_in_words(command, what, tmp_path, capsys):
     file = tmp_path / "scenario.json"
     data, said = HOSTILE[what]
     file.write_bytes(data)
@@ -79,7 +79,7 @@ def test_a_hostile_scenario_file_is_told_in_words(command, what, tmp_path, capsy
         (KNOWN.replace(b"scenario.json", b"x" * 5_000), "failure 1: its scenario"),
     ],
 )
-def test_a_hostile_list_of_known_failures_is_told_in_words(data, said, tmp_path, capsys):
+def test_a_hostile_list_of_known_failures_is_reported_in_words(data, said, tmp_path, capsys):
     (tmp_path / "known.toml").write_bytes(data)
     with pytest.raises(SystemExit) as ended:
         cli.main(
@@ -93,7 +93,7 @@ def test_a_hostile_list_of_known_failures_is_told_in_words(data, said, tmp_path,
 
 @THOROUGH
 @given(bytes_of(SCENARIO))
-def test_a_scenario_file_of_any_bytes_is_read_or_told(tmp_path_factory, data):
+def test_a_scenario_file_of_any_bytes_is_read_or_reported(tmp_path_factory, data):
     file = tmp_path_factory.getbasetemp() / "scenario.json"
     file.write_bytes(data)
     scenario, told = read_or_told(SchemaError, read_scenario, file)
@@ -102,7 +102,7 @@ def test_a_scenario_file_of_any_bytes_is_read_or_told(tmp_path_factory, data):
 
 @THOROUGH
 @given(mutations_of(json.loads(SCENARIO)))
-def test_a_scenario_of_any_values_is_read_or_told(document):
+def test_a_scenario_of_any_values_is_read_or_reported(document):
     scenario, told = read_or_told(SchemaError, decode_scenario, json.dumps(document, indent=1), COMPONENTS)
     assert isinstance(scenario, Scenario) if scenario else told.startswith("scenario")
     assert len(told) < 2_100
@@ -110,7 +110,7 @@ def test_a_scenario_of_any_values_is_read_or_told(document):
 
 @THOROUGH
 @given(bytes_of(KNOWN))
-def test_a_list_of_known_failures_of_any_bytes_is_read_or_told(tmp_path_factory, data):
+def test_a_list_of_known_failures_of_any_bytes_is_read_or_reported(tmp_path_factory, data):
     folder = tmp_path_factory.getbasetemp()
     (folder / "scenario.json").write_bytes((CORPUS / "B-G2.json").read_bytes())
     (folder / "known.toml").write_bytes(data)
@@ -132,7 +132,7 @@ def nested(depth: int) -> bytes:
     return b"[" * depth + b"]" * depth
 
 
-def test_the_limits_are_those_that_are_told(tmp_path):
+def test_the_limits_are_those_that_are_stated(tmp_path):
     assert decode_json(nested(MOST_DEPTH), list)
     with pytest.raises(Unreadable, match="nested more than 64 deep"):
         decode_json(nested(MOST_DEPTH + 1), list)

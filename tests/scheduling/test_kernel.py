@@ -101,7 +101,7 @@ def test_a_turn_that_never_comes_to_its_stop_ends_with_the_operation():
     assert made.run(made.threads["one"], "elsewhere") is None
 
 
-def test_a_circle_of_two_is_told_in_words():
+def test_a_deadlock_of_two_is_described_in_words():
     made, a, b = kernel(), Lock("a"), Lock("b")
     for name, first, second in (("one", a, b), ("two", b, a)):
         start(made, name, inside(first, [], name, second))

@@ -119,7 +119,7 @@ def test_mails_come_in_order_and_a_closed_mailbox_takes_none():
     assert start(made, "one", reads()) is None
 
 
-def test_time_moves_when_it_is_told_to():
+def test_time_moves_when_it_is_advanced():
     made, clock = kernel(), Clock()
 
     async def waits(milliseconds):

@@ -1,4 +1,4 @@
-"""A folder of channel state may come from a stranger: whatever is in it is read within limits, or told."""
+"""A folder of channel state may come from a stranger: whatever is in it is read within limits, or reported."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_list_has_the_limits_of_all_files(tmp_path, content, said, capsys):
 
 @settings(max_examples=200, deadline=None)
 @given(st.data())
-def test_a_folder_of_any_bytes_is_read_or_told(tmp_path_factory, data):
+def test_a_folder_of_any_bytes_is_read_or_reported(tmp_path_factory, data):
     folder, states = folder_of(tmp_path_factory.mktemp("any"))
     document = (folder / LIST).read_bytes()
     changed = bytes_of(document) | mutations_of(json.loads(document)).map(lambda one: json.dumps(one).encode())
@@ -93,7 +93,7 @@ def bytes_of_state(document: bytes) -> st.SearchStrategy[bytes]:
         ("longer-than-a-path", "this folder cannot be read: File name too long"),
     ],
 )
-def test_folders_in_each_other_are_read_or_told(tmp_path, name, said):
+def test_folders_in_each_other_are_read_or_reported(tmp_path, name, said):
     """Seen: a RecursionError, which is status 70."""
     outermost = nested_folders(tmp_path, name)
     try:
@@ -137,7 +137,7 @@ def test_what_is_no_file_is_not_opened(tmp_path, name, put):
     assert any("this is not a regular file" in one for one in damage(path))
 
 
-def test_a_link_to_itself_is_told(tmp_path):
+def test_a_link_to_itself_is_reported(tmp_path):
     path, _ = folder_of(tmp_path)
     (path / NAME).unlink()
     (path / NAME).symlink_to(NAME)

@@ -36,7 +36,7 @@ def test_judge_returns_the_verdict_if_every_property_holds():
     assert judge(scenario, find_implementation("reference")).verdict is ReplayVerdict.FIXED
 
 
-def test_judge_tells_what_is_broken_and_how_to_replay_it(tmp_path):
+def test_judge_says_what_is_broken_and_how_to_replay_it(tmp_path):
     scenario = read_scenario(CORPUS / "B-88.json")
     with pytest.raises(AssertionError) as caught:
         judge(scenario, find_implementation("known-bug:B-88"), assume=[Capability.RESOURCES])
@@ -58,7 +58,7 @@ def in_a_shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_a_failing_machine_tells_the_rule_the_outcomes_and_how_to_replay_it(tmp_path):
+def test_a_failing_machine_shows_the_rule_the_outcomes_and_how_to_replay_it(tmp_path):
     machine = hypothesis.seed(1)(state_machine(B88))
     machine.TestCase.settings = quick(phases=[Phase.generate, Phase.shrink])
     with pytest.raises(Violation) as caught:
@@ -80,7 +80,7 @@ def test_a_failing_machine_tells_the_rule_the_outcomes_and_how_to_replay_it(tmp_
         assert all(word in words for word in (*step.split(), *outcome.split("; ")[0].split()))
 
 
-def test_each_of_several_failures_is_told():
+def test_each_of_several_failures_is_reported():
     def failed(checkpoint: int) -> Violation:
         state: Any = machine()
         state.configure(config=B88.configs[0])

@@ -103,7 +103,7 @@ def test_known_failures_are_expected_strictly(tmp_path):
     assert "remove the entry" in fixed.stdout
 
 
-def test_what_does_not_apply_says_why_and_what_was_not_asked_is_told(tmp_path):
+def test_what_does_not_apply_says_why_and_what_was_not_asked_is_reported(tmp_path):
     options = (*SUITE, "--component", "subpartition", "--conformance-profile", "quick", "-rs")
     done = run(tmp_path, *options, "--implementation", "reference-recover-first", "-k", SLUG)
     assert "not applicable: needs blocked-priority" in done.stdout
@@ -178,7 +178,7 @@ def test_what_was_deselected_is_pending_for_continuous_integration(tmp_path):
     assert results["summary"]["pending"] == len(results["tests"]) - 1
 
 
-def test_a_file_that_cannot_be_written_any_more_is_told_and_is_no_success(tmp_path):
+def test_a_file_that_cannot_be_written_any_more_is_reported_and_is_no_success(tmp_path):
     (tmp_path / "conftest.py").write_text(
         "def pytest_runtest_teardown(item):\n    item.config.rootpath.joinpath('ctrf.json').mkdir(exist_ok=True)\n"
     )
@@ -198,7 +198,7 @@ def test_a_repository_with_our_names_is_unaffected_without_our_options(module, f
 
 
 @pytest.mark.parametrize("module", [False, True])
-def test_with_our_options_it_is_told_both_paths_and_the_cure(module, foreign):
+def test_with_our_options_both_paths_and_the_cure_are_named(module, foreign):
     options = (*SUITE, "--component", "deque", "--conformance-profile", "quick")
     done = run(foreign, *options, module=module)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR

@@ -147,7 +147,7 @@ def test_no_more_than_the_limit_is_read(tmp_path):
 
 
 @pytest.mark.parametrize("kind", OTHERS)
-def test_a_lock_that_is_no_file_is_told(kind, tmp_path):
+def test_a_lock_that_is_no_file_is_reported(kind, tmp_path):
     OTHERS[kind](tmp_path / LOCK)
     with pytest.raises(NotAFile):
         holder(tmp_path)
@@ -156,7 +156,7 @@ def test_a_lock_that_is_no_file_is_told(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", OTHERS)
-def test_a_plan_that_is_no_file_is_told(kind, tmp_path):
+def test_a_plan_that_is_no_file_is_reported(kind, tmp_path):
     OTHERS[kind](tmp_path / "plan.json")
     with pytest.raises(CampaignError, match=rf"plan\.json cannot be read: this is {kind}"):
         read(tmp_path / "plan.json", Plan)

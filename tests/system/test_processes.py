@@ -1,4 +1,4 @@
-"""Whoever a process starts ends with it, wherever it hides."""
+"""What a process starts ends with it, wherever it hides."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ def test_nobody_is_left_behind(then, status):
     assert (len(bearing(one.mark)) >= 2) == (status is None)  # what it left ends with it
     assert one.kill() == status
     assert bearing(one.mark) == []
-    # A zombie that left the group, and was adopted before the process ended, cannot be told from a child of others.
+    # A zombie that left the group, and was adopted before the process ended, cannot be distinguished from a child of
+    # others.
     assert not [pid for pid in children() - before if status is None or is_alive(pid)]
     assert one.kill() == status
 
@@ -173,7 +174,7 @@ def test_what_a_killed_driver_has_started_ends_at_once_wherever_it_hides():
 
 
 @linux
-def test_a_program_whose_supervisor_is_killed_ends_and_is_told():
+def test_a_program_whose_supervisor_is_killed_ends_and_is_reported():
     one = Started([sys.executable, "-c", TREE.format(then="time.sleep(600)")], stdout=subprocess.PIPE)
     assert one.process.stdout is not None
     assert [one.process.stdout.readline() for _ in range(2)] == [b"stays\n"] * 2

@@ -101,7 +101,7 @@ def test_a_place_where_nothing_can_be_is_an_error_of_the_call(tmp_path, name):
         (ValueError("a"), None),
     ],
 )
-def test_an_error_of_somebody_else_is_told_if_only_writing_can_have_it(error, said):
+def test_an_error_of_somebody_else_is_reported_if_only_writing_can_have_it(error, said):
     told = told_by(error)
     assert (told is None) == (said is None)
     if told is not None:
