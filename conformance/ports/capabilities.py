@@ -9,8 +9,8 @@ class Capability(StrEnum):
     """One feature. The text below a value says what an implementation that claims it promises."""
 
     BLOCKED_PRIORITY_LOCAL = "blocked-priority-local"
-    """A blocked subpartition announces priority events and hands them out (FLINK-39018). Without it, a blocked
-    subpartition neither announces priority events nor hands them out before it is resumed, and reports that nothing is
+    """A blocked subpartition announces priority events and delivers them (FLINK-39018). Without it, a blocked
+    subpartition neither announces priority events nor delivers them before it is resumed, and reports that nothing is
     available; so does a local channel."""
     BLOCKED_PRIORITY_REMOTE = "blocked-priority-remote"
     """A blocked subpartition does the same for a reader over the network, whether it has credit or not. Without it,

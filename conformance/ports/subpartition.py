@@ -142,8 +142,8 @@ class SubpartitionPort(Port):
         """Whether something is available; without credit, whether the head of the queue is an event.
 
         With credit, something is available if a finished element is queued or a flush was requested, and the
-        subpartition is not blocked or has a priority event that can leave. A poll may differ: it also hands
-        out the readable part of an unfinished buffer that was not flushed, and while the subpartition is blocked it
+        subpartition is not blocked or has a priority event that can leave. A poll may differ: it also returns
+        the readable part of an unfinished buffer that was not flushed, and while the subpartition is blocked it
         delivers no ordinary event, although the result without credit may be true.
         """
 
