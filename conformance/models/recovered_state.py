@@ -74,7 +74,7 @@ def must_be_granted(grants: int, least: int, most: int) -> Judgement:
     if least <= grants <= most:
         return True
     kind = FailureClass.LOST if grants < least else FailureClass.LEAKED
-    owed = f"{many(least, 'grant') if least == most else f'{least} to {most} grants'} must be there"
+    owed = f"{many(least, 'grant') if least == most else f'{least} to {most} grants'} must be held"
     return Broken(kind, owed, f"{are(grants, 'grant')} there")
 
 

@@ -324,9 +324,7 @@ def reports_arrive_in_the_order_sent(ledger: Ledger, seen: Seen[object]) -> Judg
         given = [each.message for each in seen.signals[:at] if type(each) is ReportReceived]
         landed = [] if one is None else [each for each in one.arrived if each not in given]
         if not landed or signal.message != landed[0]:
-            owed = (
-                f"the next report of {attempt(signal.subtask, signal.attempt)} is {report(landed[0])}" if landed else ""
-            )
+            owed = f"the next report to be received is {report(landed[0])}" if landed else ""
             nothing = f"no report of {attempt(signal.subtask, signal.attempt)} has arrived that was not handled"
             kind = FailureClass.REORDERED if signal.message in landed else FailureClass.DUPLICATED
             return Broken(kind, owed or nothing, f"the coordinator received {report(signal.message)}")

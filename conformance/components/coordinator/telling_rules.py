@@ -38,10 +38,9 @@ def the_coordinator_is_notified_of_running_attempts_only(ledger: Ledger, seen: S
         if type(signal) is SubtaskReady:
             one = ledger.attempt(signal.subtask, signal.attempt)
             if one is None or one.state != "running" or one.ready:
-                owed = (
-                    f"{attempt(signal.subtask, signal.attempt)} does not run, or the coordinator knows that it is ready"
-                )
-                return Broken(FailureClass.PROTOCOL, owed, "the coordinator was notified that it is ready")
+                name = attempt(signal.subtask, signal.attempt)
+                owed = f"the coordinator may be notified that {name} is ready only while it runs, and once"
+                return Broken(FailureClass.PROTOCOL, owed, "it was notified again, or while the attempt did not run")
             judged = True
     return judged
 

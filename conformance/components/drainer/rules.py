@@ -98,7 +98,7 @@ def a_gate_does_not_wait_for_another(ledger: Ledger, seen: Seen[Any, *tuple[int,
     for channel in ledger.recovered.not_empty():
         gate, number = ledger.recovered.channels[channel]
         if gate in gates:
-            owed = f"something is left in channel {number} of gate {gate}, and gates do not wait for each other"
+            owed = f"the task must find what is left in channel {number} of gate {gate}, whatever other gates hold"
             return Broken(FailureClass.STUCK, owed, "the task found nothing in this gate")
     return True
 

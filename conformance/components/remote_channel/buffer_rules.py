@@ -104,7 +104,10 @@ def exclusive_buffers_come_back(ledger: Ledger, seen: Seen[int]) -> Judgement:
     used = ledger.credit.both() - ledger.spare() - credit.granted
     if credit.granted + used >= credit.exclusive:
         return True
-    owed = f"the channel has {many(credit.exclusive, 'exclusive buffer')}, and {are(used, 'buffer')} in use"
+    owed = (
+        f"the channel has {many(credit.exclusive, 'exclusive buffer')}, and {are(used, 'buffer')} in use, so the "
+        f"producer must have a credit of at least {credit.exclusive - used}"
+    )
     return Broken(FailureClass.STUCK, owed, f"the credit of the producer is {credit.granted}")
 
 
@@ -123,7 +126,7 @@ def a_backlog_gets_the_buffers_that_come_back(ledger: Ledger, seen: Seen[object]
     spare = ledger.spare()
     if spare <= 0:
         return True
-    owed = f"the producer's backlog requires a credit of {credit.required}, and {are(spare, 'buffer')} free"
+    owed = f"the producer's backlog requires a credit of {credit.required}, for which {are(spare, 'buffer')} free"
     return Broken(FailureClass.STUCK, owed, f"its credit is {credit.granted}")
 
 
@@ -167,7 +170,7 @@ def a_channel_holds_what_waits_what_is_taken_and_what_is_set_aside(ledger: Ledge
         owed = "the producer has sent something, and the channel is not in recovery"
         return Broken(FailureClass.LEAKED, owed, f"the channel holds {many(seen.value.futures, 'future')}")
     if seen.value.listeners and seen.value.listeners > 1:
-        owed = "the channel may wait for floating buffers at one place in the line of the pool"
+        owed = "the channel may wait in the line of the pool once, so it may hold one listener"
         return Broken(FailureClass.LEAKED, owed, f"it holds {many(seen.value.listeners, 'listener')}")
     return True
 

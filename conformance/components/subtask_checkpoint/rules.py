@@ -96,7 +96,7 @@ def an_aborted_checkpoint_is_not_acknowledged(ledger: Ledger, seen: Acted) -> Ju
     for checkpoint in acknowledged(seen):
         one = ledger.checkpoints[checkpoint]
         if one.aborted and not one.was_final:
-            owed = f"checkpoint {checkpoint} was aborted before its state was final"
+            owed = f"checkpoint {checkpoint} was aborted before its state was final, so it must not be acknowledged"
             return Broken(FailureClass.PROTOCOL, owed, "it was acknowledged")
     return True
 
@@ -283,7 +283,7 @@ def the_inputs_start_with_the_writer(ledger: Ledger, seen: Seen[None, int, str])
     due = _STARTED[Alignment(kind)]
     if (calls := called(seen, checkpoint)) == due:
         return True
-    owed = f"checkpoint {checkpoint} is {kind}, so its inputs must start thus: {happens(due, checkpoint)}"
+    owed = f"checkpoint {checkpoint} is {kind}, so its inputs start exactly so: {happens(due, checkpoint)}"
     return Broken(FailureClass.PROTOCOL, owed, happens(calls, checkpoint))
 
 

@@ -74,11 +74,11 @@ def without_all_three_settings_recovered_data_is_processed_first(ledger: Ledger,
     enabled, a gate is converted and the task runs only after the operators got all recovered data."""
     if ledger.recovery is ledger.config.recovery:
         return False
-    owed = "not all three settings are enabled, and the operators did not get all recovered data"
+    owed = "not all three settings are enabled, so the operators must get all recovered data first"
     if ledger.found.converted_early >= 0:
-        return Broken(FailureClass.LOST, owed, f"gate {ledger.found.converted_early} was converted")
+        return Broken(FailureClass.LOST, owed, f"gate {ledger.found.converted_early} was converted before that")
     if ledger.found.early and ledger.state is TaskState.RUNNING:
-        return Broken(FailureClass.LOST, owed, "the task runs")
+        return Broken(FailureClass.LOST, owed, "the task runs before that")
     return True
 
 
@@ -129,7 +129,11 @@ def task_states_never_go_back(ledger: Ledger, seen: Acted) -> Judgement:
     if ledger.found.state is None:
         return True
     before, after = ledger.found.state
-    return Broken(FailureClass.PROTOCOL, f"the task was {before}, and must not go back", f"then it was {after}")
+    return Broken(
+        FailureClass.PROTOCOL,
+        f"a task initializes, runs and then finishes, and this one was {before}",
+        f"then it was {after}",
+    )
 
 
 @rule(*BUSY, invariant="I-88", tickets=("FLINK-38544",), after_learning=True, signals=(TaskStateChanged,))

@@ -128,7 +128,9 @@ ENDED = ChannelStateCompleted, ChannelStateFailed
 def _owed(due: Due) -> str:
     subtask, checkpoint = due.key
     ends = " or ".join("be completed" if one == COMPLETED else f"fail ({one})" for one in due.ends[:2])
-    return f"the result of subtask {subtask} for checkpoint {checkpoint} must {ends or 'stay open'}"
+    return (
+        f"the result of subtask {subtask} for checkpoint {checkpoint} must {ends or 'stay open: nothing has ended it'}"
+    )
 
 
 def _ended(due: Due, end: str) -> Broken:
@@ -258,7 +260,7 @@ def a_buffer_is_kept_until_it_is_written(ledger: Ledger, seen: Seen[Any, *tuple[
     """A buffer is not recycled while its request is in the queue, unless its checkpoint is over."""
     if ledger.buffers.given_back_early < 0:
         return True
-    owed = f"the buffer of record {ledger.buffers.given_back_early} waits to be written"
+    owed = f"the buffer of record {ledger.buffers.given_back_early} waits to be written, so it must not be recycled"
     return Broken(FailureClass.CORRUPTED, owed, "it was recycled")
 
 
@@ -373,7 +375,9 @@ def an_executor_runs_as_long_as_a_subtask_uses_it(ledger: Ledger, seen: Seen[tup
     if seen.value == owed:
         return bool(owed)
     return Broken(
-        FailureClass.PROTOCOL, f"these must run: {executors_of(owed)}", f"these run: {executors_of(seen.value)}"
+        FailureClass.PROTOCOL,
+        f"running executors must be: {executors_of(owed)}",
+        f"running executors are: {executors_of(seen.value)}",
     )
 
 
