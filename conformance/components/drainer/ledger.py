@@ -32,7 +32,7 @@ class Written:
         """Those of them whose input state was not there when all was written."""
 
     def pending(self) -> list[int]:
-        """Returns the checkpoints that started and whose input state must be written completely. An abort may give up
+        """Returns the checkpoints that started and whose input state must be written completely. An abort may abort
         older ones, too."""
         over = max(self.aborted, default=0)
         return [one for one in self.recovered.started if one > over and one not in self.failed]

@@ -118,7 +118,7 @@ def after_a_failure_each_buffer_is_in_one_place(ledger: Ledger, seen: Seen[Resou
     if used - ledger.credit.unsure + least <= held <= used + most:
         return True
     kind = FailureClass.LEAKED if held > used + most else FailureClass.LOST
-    owed = f"{are(used, 'data buffer')} in use, and {between(least, most)} may be set aside, and the channel holds no others"
+    owed = f"{are(used, 'data buffer')} in use, and {between(least, most)} may be set aside, and no others be held"
     return Broken(kind, owed, f"the channel holds {many(held, 'segment')}")
 
 
