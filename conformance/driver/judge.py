@@ -65,12 +65,12 @@ class Judge:
                 reached[place] = 1
         judges = move.judges
         before, after = judges.of(seen.signals) if seen.signals else judges.without_signals
-        for place, check, judged in before:
-            judgement: Judgement = check(ledger, seen)
-            if judgement is True:
-                row[place] = row[place] + 1
-            elif judgement is not False:
-                self._other(place, judged, judgement, step)
+        for place, check in before:
+            if judgement := check(ledger, seen):
+                if judgement is True:
+                    row[place] = row[place] + 1
+                else:
+                    self._other(place, judgement, step)
         if not operands:  # a call with a star takes three times as long
             if move.end is not None:
                 move.end(ledger)
@@ -89,19 +89,19 @@ class Judge:
                 move.learn(ledger, seen, *operands)
         if signals:
             ledger.hear(signals)
-        for place, check, judged in after:
-            judgement = check(ledger, seen)
-            if judgement is True:
-                row[place] = row[place] + 1
-            elif judgement is not False:
-                self._other(place, judged, judgement, step)
-        if move.quiet and (self.kernel is None or not self.kernel.in_flight):
-            for place, check, judged in move.quiet:
-                judgement = check(ledger, seen)
+        for place, check in after:
+            if judgement := check(ledger, seen):
                 if judgement is True:
                     row[place] = row[place] + 1
-                elif judgement is not False:
-                    self._other(place, judged, judgement, step)
+                else:
+                    self._other(place, judgement, step)
+        if move.quiet and (self.kernel is None or not self.kernel.in_flight):
+            for place, check in move.quiet:
+                if judgement := check(ledger, seen):
+                    if judgement is True:
+                        row[place] = row[place] + 1
+                    else:
+                        self._other(place, judgement, step)
 
     def _hold_struck(self, move: Move, step: Step, operands: Operands, signals: list[Signal]) -> None:
         """Check the outcome of an operation that a fault has struck. Raises: Violation."""
@@ -113,12 +113,12 @@ class Judge:
         for place, check in move.goals_if_struck:
             if check(ledger, seen):
                 self.evidence.goals[place] = 1
-        for place, check, judged in move.judged_if_struck:
-            judgement: Judgement = check(ledger, seen)
-            if judgement is True:
-                row[place] += 1
-            elif judgement is not False:
-                self._other(place, judged, judgement, step)
+        for place, check in move.judged_if_struck:
+            if judgement := check(ledger, seen):
+                if judgement is True:
+                    row[place] += 1
+                else:
+                    self._other(place, judgement, step)
         assert move.struck is not None
         move.struck(ledger, seen, *operands)
         if signals:
@@ -164,9 +164,10 @@ class Judge:
         place = self.program.places.get(slug)
         return self.program.answers if place is None else self.program.properties[place]
 
-    def _other(self, place: int, judged: Property, judgement: Broken | Unsure, step: Step) -> None:
+    def _other(self, place: int, judgement: Judgement, step: Step) -> None:
         """Deal with a judgement that is neither True nor False. Raises: Violation if the property is broken."""
         if isinstance(judgement, Broken):
-            raise Violation(judged, judgement, step)
+            raise Violation(self.program.properties[place], judgement, step)
+        assert isinstance(judgement, Unsure)
         unsure, why = self.evidence.unsure, (place, judgement.why)
         unsure[why] = unsure.get(why, 0) + 1

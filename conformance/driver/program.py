@@ -18,8 +18,8 @@ from conformance.ports.registry import is_own
 from conformance.scenarios import Entry, Step
 from conformance.scheduling import LockOrder
 
-Judged: TypeAlias = tuple[int, Callable[[Any, Any], Judgement], Property]
-"""The place of a property in the rows of a run's evidence, its check, and the property."""
+Judged: TypeAlias = tuple[int, Callable[[Any, Any], Judgement]]
+"""The place of a property in the program and in the rows of a run's evidence, and its check."""
 NOTHING, OPERAND, ANSWER = 0, 1, 2
 """Where the number of the channel stands that a step concerns: nowhere, in its first operand, or in what it returns."""
 
@@ -64,8 +64,8 @@ class Judges:
         before = (*always, *named)
         after = (*named, *always)
         return (
-            tuple((place, one.check, one) for place, one in before if not one.after_learning),
-            tuple((place, one.check, one) for place, one in after if one.after_learning),
+            tuple((place, one.check) for place, one in before if not one.after_learning),
+            tuple((place, one.check) for place, one in after if one.after_learning),
         )
 
 
@@ -125,16 +125,14 @@ class Move:
         mine = [(place, one) for place, one in properties if kind.key in one.on]
         always = [(place, one) for place, one in mine if one.kind is not Kind.SOMETIMES and not one.struck]
         struck = [(place, one) for place, one in mine if one.struck]
-        self.judged_if_struck = tuple(
-            (place, one.check, one) for place, one in struck if one.kind is not Kind.SOMETIMES
-        )
+        self.judged_if_struck = tuple((place, one.check) for place, one in struck if one.kind is not Kind.SOMETIMES)
         """The properties that are judged if a fault has struck the operation."""
         self.goals_if_struck = tuple((place, one.check) for place, one in struck if one.kind is Kind.SOMETIMES)
         # The outcome of a step that replaces the port is the outcome of the old port. The quiet rules, too, judge it
         # against the ledger as it was before.
         moving = [(place, one) for place, one in always if not one.quiet or kind.fresh_port]
         self.judges = Judges(moving)
-        self.quiet = tuple((place, one.check, one) for place, one in always if one.quiet and not kind.fresh_port)
+        self.quiet = tuple((place, one.check) for place, one in always if one.quiet and not kind.fresh_port)
         self.goals = tuple((place, one.check) for place, one in mine if one.kind is Kind.SOMETIMES and not one.struck)
 
     def has_cases(self, cases: Sequence[Move]) -> None:
