@@ -51,7 +51,7 @@ class LockOrder:
             return
         self.met.add(acquisition)
         for outer in held:
-            guards = tuple(sorted(one.name for one in held if one is not outer))
+            guards = () if len(held) == 1 else tuple(sorted([one.name for one in held if one is not outer]))
             disorder = outer.kind == lock.kind and not (
                 outer.rank is not None and lock.rank is not None and outer.rank < lock.rank
             )

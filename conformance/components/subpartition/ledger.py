@@ -186,14 +186,11 @@ class Ledger(PortLedger):
                 return self.live[:place]
         return []
 
-    def is_empty(self, queued: Queued) -> bool:
-        """Returns whether a data buffer is finished and all its records were read, so that a poll skips it."""
-        return queued.element is None and queued.end <= self.delivered and not queued.open and not self.hands_out_empty
-
     def head(self) -> Queued | None:
-        """Returns the first element without priority that is not empty; None: there is none."""
+        """Returns the first element without priority that a poll does not skip; None: there is none. It skips a data
+        buffer that is finished and has been read."""
         for queued in self.live:
-            if not self.is_empty(queued):
+            if queued.element is not None or queued.end > self.delivered or queued.open or self.hands_out_empty:
                 return queued
         return None
 
@@ -430,16 +427,15 @@ class Ledger(PortLedger):
                 return
         elif self.blocked or self.urgent:
             return
-        live = self.live
-        while live and self.is_empty(live[0]):
+        live, head = self.live, self.head()
+        while live and live[0] is not head:
             del live[0]
             self.buffers -= 1
-        if live:
-            live[0].fresh = False
-        if taken is None:
+        if head is not None:
+            head.fresh = False
+        if taken is None or head is None:
             self.flushed = False
             return
-        head = live[0]
         if head.open or len(live) == 1:
             self.flushed = False
         if not head.open:

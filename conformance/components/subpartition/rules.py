@@ -175,15 +175,14 @@ def priority_events_are_announced_once(ledger: Ledger, seen: Seen[object]) -> Ju
     return False if ledger.blocked else _judge_announcement(ledger, seen)
 
 
-@rule(*steps.ADDS, steps.aligned_timeout, steps.poll, steps.resume, invariant="I-16", after_learning=True)
+@rule(
+    *steps.ADDS, steps.aligned_timeout, steps.poll, steps.resume, invariant="I-16", after_learning=True,
+    signals=(PriorityAvailable,),
+)  # fmt: skip
 def an_announced_number_is_that_of_a_priority_event(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The sequence number in a notification of a priority event is the number that a queued priority event will
     carry."""
-    if not seen.signals:
-        return False
     numbers = [signal.seq for signal in seen.signals if type(signal) is PriorityAvailable]
-    if not numbers:
-        return False
     first, count = ledger.seq, len(ledger.urgent)
     wrong = [one for one in numbers if not first <= one < first + count]
     if not wrong:
