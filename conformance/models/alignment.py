@@ -11,6 +11,9 @@ from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
 from conformance.models.barriers import Upstream
 from conformance.ports import Alignment, CheckpointTriggered
 
+UNALIGNED = Alignment.UNALIGNED
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 
 class BarrierAlignment:
     """The alignment of the newest checkpoint of which a task has taken anything, and what became of the older ones.
@@ -84,7 +87,7 @@ class BarrierAlignment:
         if checkpoint > self.current:
             self.begin(checkpoint)
         self.received[channel] = self.begun = True
-        if kind is Alignment.UNALIGNED:
+        if kind is UNALIGNED:
             self.unaligned = True
         return False not in self.received and self._settle()
 

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from conformance.driver import DISABLED
 from conformance.ports import Alignment, BarrierHandlerConfig
 
+ALIGNED, UNALIGNED = Alignment.ALIGNED, Alignment.UNALIGNED
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 MOST_CHECKPOINTS = 30
 """The highest checkpoint that a scenario names."""
 TIMEOUT = 10
@@ -99,9 +102,9 @@ class Upstream:
         blocked channels, too. A barrier that was announced stays timeoutable, also if it overtakes; a newer one
         overtakes it only if unaligned.
         """
-        if kind is not Alignment.ALIGNED and not self.alternating:
+        if kind is not ALIGNED and not self.alternating:
             return DISABLED
-        overtakes = kind is Alignment.UNALIGNED
+        overtakes = kind is UNALIGNED
         found = self.next_of(channels, (kind, TIMEOUTABLE) if overtakes else (kind,), overtakes)
         announced = self.announced
         if not announced:

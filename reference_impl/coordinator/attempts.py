@@ -16,6 +16,10 @@ class State(Enum):
     FAILED = "failed"
 
 
+DEPLOYED, RUNNING = State.DEPLOYED, State.RUNNING
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
+
 class Attempt:
     """One attempt, with its part of the network: requests that it has not got, replies and reports on their way."""
 
@@ -24,7 +28,7 @@ class Attempt:
     def __init__(self, subtask: int, number: int) -> None:
         self.subtask = subtask
         self.number = number
-        self.state = State.DEPLOYED
+        self.state = DEPLOYED
         self.events: list[Downward] = []
         self.replies: list[Downward] = []
         """What each acknowledgement on its way acknowledges."""
@@ -32,4 +36,4 @@ class Attempt:
 
     def is_alive(self) -> bool:
         """Returns whether the attempt is neither finished nor failed."""
-        return self.state is State.DEPLOYED or self.state is State.RUNNING
+        return self.state is DEPLOYED or self.state is RUNNING

@@ -31,6 +31,9 @@ from .listener import Listener
 from .prioritized_deque import PrioritizedDeque
 from .recovered_store import make_store
 
+NOTHING, DATA, EVENT, PRIORITY = Next.NONE, Next.DATA, Next.EVENT, Next.PRIORITY
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 NONE = -1
 """There is no last barrier."""
 
@@ -196,17 +199,17 @@ class RemoteChannel(Faulty, PhysicalChannel, RemoteChannelPort):
 
     def readable(self) -> bool:
         """R10. Whether something could be delivered."""
-        return self.next_type() is not Next.NONE
+        return self.next_type() is not NOTHING
 
     def next_type(self) -> Next:
         """R23. What the next take finds: a priority event, recovered data, or the head of what has arrived."""
         if self.received.priority:
-            return Next.PRIORITY
+            return PRIORITY
         if self.recovered or self.recovered.in_recovery:
             return self.recovered.next_type()
         if not self.received.elements:
-            return Next.NONE
-        return Next.DATA if type(self.received.elements[0].element) is Buffer else Next.EVENT
+            return NOTHING
+        return DATA if type(self.received.elements[0].element) is Buffer else EVENT
 
     async def next_element(self) -> BufferAndBacklog | None:
         """R22, R24, R36. Take a priority event, or recovered data, or what has arrived; or fail with the error that was

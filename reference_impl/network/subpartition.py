@@ -37,6 +37,10 @@ from ..design import Design
 from ..faults import Faults, Faulty
 from .prioritized_deque import PrioritizedDeque
 
+NONE, DATA, EVENT, PRIORITY = Next.NONE, Next.DATA, Next.EVENT, Next.PRIORITY
+UNALIGNED, TIMEOUTABLE = Alignment.UNALIGNED, Alignment.TIMEOUTABLE
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 
 class Queued:
     """An element in the queue. Of a data buffer it knows what is readable and whether the producer has finished it."""
@@ -111,14 +115,14 @@ class Subpartition(Faulty, SubpartitionPort):
         Returns whether the consumer, if there is one, is to be notified of a priority event (S6).
         """
         element = queued.element
-        if type(element) is Barrier and element.alignment is Alignment.UNALIGNED:
+        if type(element) is Barrier and element.alignment is UNALIGNED:
             self.queue.add_priority(queued)
             overtaken = self.queue.elements[self.queue.priority :]
             if any(one.is_buffer for one in overtaken):  # an empty buffer counts as well (executed: 2.3.0)
                 self.faults.reach(CHANNEL_STATE_WRITER)
                 self.write(element.checkpoint, copies(overtaken))
             return self.may_announce_priority()
-        if type(element) is Barrier and element.alignment is Alignment.TIMEOUTABLE:
+        if type(element) is Barrier and element.alignment is TIMEOUTABLE:
             self.fail_channel_state_future()
             self.faults.reach(CHANNEL_STATE_WRITER)
             self.open_channel_state_future(element.checkpoint)
@@ -241,7 +245,7 @@ class Subpartition(Faulty, SubpartitionPort):
     def next_type(self) -> Next:
         """S20. The type of what the next poll returns (Flink: `getNextBufferTypeUnsafe`)."""
         if not self.queue.elements or not self.something_available():
-            return Next.NONE
+            return NONE
         return _NEXT[self.queue.elements[0].data_type]
 
     def count_backlog(self) -> int:
@@ -263,7 +267,7 @@ class Subpartition(Faulty, SubpartitionPort):
         position = next(index for index, queued in enumerate(elements) if is_barrier(queued, checkpoint))
         overtaken = copies(elements[self.queue.priority : position])
         del elements[position]
-        self.queue.add_priority(Queued(Barrier(checkpoint, Alignment.UNALIGNED)))
+        self.queue.add_priority(Queued(Barrier(checkpoint, UNALIGNED)))
         self.complete_channel_state_future(overtaken)
         if self.may_announce_priority():
             self.announce_priority()
@@ -342,8 +346,8 @@ def is_barrier(queued: Queued, checkpoint: int | None) -> bool:
 def _next(data_type: DataType) -> Next:
     """S20. What the next type is if an element of this data type is the head."""
     if data_type.is_buffer:
-        return Next.DATA
-    return Next.PRIORITY if data_type.has_priority else Next.EVENT
+        return DATA
+    return PRIORITY if data_type.has_priority else EVENT
 
 
 _NEXT = {data_type: _next(data_type) for data_type in DataType}

@@ -32,12 +32,16 @@ class Mode(Enum):
     """The barrier of the newest checkpoint is here, and the checkpoint is not over."""
 
 
+COMPLETED, RECEIVED, PENDING = Mode.COMPLETED, Mode.RECEIVED, Mode.PENDING
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
+
 class Persister(Faulty, PersisterPort):
     """The persister has no lock: the channel calls it under its own lock, the channel lock."""
 
     def __init__(self, last_stopped: int = -1, faults: Faults | None = None) -> None:
         self.faults = faults or Faults(self)
-        self.mode = Mode.COMPLETED
+        self.mode = COMPLETED
         self.last_seen = last_stopped
         """Newest checkpoint: the newest that was started or stopped here, or whose barrier came."""
         self.written: dict[int, list[int]] = {}
@@ -48,31 +52,31 @@ class Persister(Faulty, PersisterPort):
     def start(self, checkpoint: int, known: tuple[int, ...]) -> None:
         """P1 to P3. A checkpoint starts: what is known is written, and from now on what comes before its barrier
         (Flink: `ChannelStatePersister.startPersisting`)."""
-        if self.mode is Mode.RECEIVED and self.last_seen > checkpoint:
+        if self.mode is RECEIVED and self.last_seen > checkpoint:
             raise PortError(
                 ErrorKind.CHECKPOINT,
                 f"the barrier of checkpoint {self.last_seen} came before checkpoint {checkpoint} started",
                 CheckpointReason.SUBSUMED,
             )
         if self.last_seen < checkpoint:
-            self.mode = Mode.PENDING
+            self.mode = PENDING
             self.last_seen = checkpoint
         self.write(checkpoint, known)
 
     def stop(self, checkpoint: int) -> None:
         """P4, P5. A checkpoint is over: nothing more is written for it (Flink: `stopPersisting`)."""
         if checkpoint >= self.last_seen:
-            self.mode = Mode.COMPLETED
+            self.mode = COMPLETED
             self.last_seen = checkpoint
 
     def maybe_persist(self, element: Element) -> None:
         """P6, P7. Write a buffer that came before the barrier of the checkpoint in progress (Flink: `maybePersist`)."""
-        if self.mode is Mode.PENDING and type(element) is Buffer:
+        if self.mode is PENDING and type(element) is Buffer:
             self.write(self.last_seen, element.ids)
 
     def writes(self, element: Element) -> bool:
         """P6, P7. Whether this element is written if it is handed in."""
-        return self.mode is Mode.PENDING and type(element) is Buffer
+        return self.mode is PENDING and type(element) is Buffer
 
     def barrier(self, element: Element) -> int | None:
         """P8 to P11. An event was taken: the checkpoint of a barrier that counts, or of an announcement, is returned
@@ -81,16 +85,16 @@ class Persister(Faulty, PersisterPort):
             return element.checkpoint
         if type(element) is not Barrier:
             return None
-        oldest = self.last_seen + 1 if self.mode is Mode.COMPLETED else self.last_seen
+        oldest = self.last_seen + 1 if self.mode is COMPLETED else self.last_seen
         if element.checkpoint < oldest:
             return None
-        self.mode = Mode.RECEIVED
+        self.mode = RECEIVED
         self.last_seen = element.checkpoint
         return element.checkpoint
 
     def barrier_received(self) -> bool:
         """P12. Whether the newest barrier was received and its checkpoint is not over (Flink: `hasBarrierReceived`)."""
-        return self.mode is Mode.RECEIVED
+        return self.mode is RECEIVED
 
     def write(self, checkpoint: int, ids: tuple[int, ...]) -> None:
         """P2, P3, P6, P15. Hand copies to the channel state writer."""
@@ -110,4 +114,4 @@ class Persister(Faulty, PersisterPort):
 
     def release(self) -> None:
         """P14. Nothing is written from now on."""
-        self.mode = Mode.COMPLETED
+        self.mode = COMPLETED

@@ -38,6 +38,11 @@ class State(Enum):
     """The inputs and the task have started it, and barriers are still to come."""
 
 
+ALIGNING, UNALIGNED_STATE, OVERDUE, OVER = State.ALIGNING, State.UNALIGNED, State.OVERDUE, State.OVER
+UNALIGNED, TIMEOUTABLE = Alignment.UNALIGNED, Alignment.TIMEOUTABLE
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
+
 class BarrierHandler(Faulty, BarrierHandlerPort):
     """At most one checkpoint is in progress at a time: the current one."""
 
@@ -46,7 +51,7 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
         self.config = config
         self.faults = faults or Faults(self)
         self.clock = clock or Clock()
-        self.state = State.OVER
+        self.state = OVER
         self.current = 0
         """Current: the newest checkpoint of which the task has heard; 0: none."""
         self.ended = [False] * config.channels
@@ -72,11 +77,11 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
     async def barrier(self, channel: int, barrier: Barrier, timestamp: int) -> None:
         """H1 to H8. A barrier was taken from a channel (Flink: `SingleCheckpointBarrierHandler.processBarrier`)."""
         if self.is_obsolete(barrier.checkpoint):
-            if barrier.alignment is not Alignment.UNALIGNED:
+            if barrier.alignment is not UNALIGNED:
                 self.emit(ConsumptionResumed(channel))
             return
         self.meet(barrier.checkpoint, barrier.alignment, timestamp)
-        if barrier.alignment is not Alignment.UNALIGNED:
+        if barrier.alignment is not UNALIGNED:
             self.blocked.append(channel)
         await self.receive(channel, barrier.alignment, timestamp)
 
@@ -91,15 +96,15 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
         """H10, H11. The announcement of a barrier was taken from a channel (Flink: `processBarrierAnnouncement`)."""
         if self.is_obsolete(checkpoint):
             return
-        self.meet(checkpoint, Alignment.TIMEOUTABLE, timestamp)
-        if self.state is State.ALIGNING:
+        self.meet(checkpoint, TIMEOUTABLE, timestamp)
+        if self.state is ALIGNING:
             self.announced[channel] = seq
         else:
             self.emit(BarrierPrioritized(channel, seq))
 
     def cancel_marker(self, channel: int, checkpoint: int) -> None:
         """H12, H13. A cancel marker was taken from a channel (Flink: `processCancellationBarrier`)."""
-        pending = self.state is not State.OVER
+        pending = self.state is not OVER
         if checkpoint > self.current or (checkpoint == self.current and pending):
             self.abort(checkpoint, CheckpointReason.DECLINED_ON_CANCELLATION_BARRIER)
 
@@ -107,7 +112,7 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
         """H14, H15. The end of a channel was taken (Flink: `processEndOfPartition`)."""
         self.ended[channel] = True
         self.announced.pop(channel, None)
-        if self.state is State.OVER:
+        if self.state is OVER:
             return
         if self.config.counts_ends:
             self.received[channel] = True
@@ -123,29 +128,29 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
         if self.due is None or self.clock.now < self.due:
             return
         self.due = None
-        if self.state is not State.ALIGNING:
+        if self.state is not ALIGNING:
             return
         if self.came:
             await self.start_unaligned()
         else:
             self.prioritize_all()
-            self.state = State.OVERDUE
+            self.state = OVERDUE
 
     # ---- what comes of it --------------------------------------------------------------------------------------------
     def is_obsolete(self, checkpoint: int) -> bool:
         """H1. Whether the checkpoint is over, or a newer one is known."""
-        return checkpoint < self.current or (checkpoint == self.current and self.state is State.OVER)
+        return checkpoint < self.current or (checkpoint == self.current and self.state is OVER)
 
     def meet(self, checkpoint: int, alignment: Alignment, timestamp: int) -> None:
         """H2, H3. The task hears of a checkpoint. A newer one becomes the current one (Flink: `checkNewCheckpoint`)."""
         if checkpoint <= self.current:
             return
-        if self.state is not State.OVER:
+        if self.state is not OVER:
             self.abort(self.current, CheckpointReason.DECLINED_SUBSUMED)
         self.current = checkpoint
-        self.state = State.ALIGNING
+        self.state = ALIGNING
         self.received = list(self.ended)
-        if alignment is Alignment.TIMEOUTABLE:
+        if alignment is TIMEOUTABLE:
             self.due = max(self.clock.now, timestamp + self.config.timeout)
 
     async def receive(self, channel: int, alignment: Alignment, timestamp: int) -> None:
@@ -156,17 +161,17 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
             self.start_delay = max(0, self.clock.now - timestamp)
         self.received[channel] = self.came = True
         self.announced.pop(channel, None)
-        late = alignment is Alignment.TIMEOUTABLE and self.clock.now - timestamp > self.config.timeout
-        await self.go_on(alignment is Alignment.UNALIGNED or (late and not all(self.received)))
+        late = alignment is TIMEOUTABLE and self.clock.now - timestamp > self.config.timeout
+        await self.go_on(alignment is UNALIGNED or (late and not all(self.received)))
 
     async def go_on(self, unaligned: bool) -> None:
         """H4 to H7. The task takes its part as soon as it can; when every barrier is here, the checkpoint is over."""
-        begins = self.state is State.OVERDUE or (unaligned and self.state is State.ALIGNING)
+        begins = self.state is OVERDUE or (unaligned and self.state is ALIGNING)
         if begins and self.came and not await self.start_unaligned():
             return
         if not all(self.received):
             return
-        if self.state is State.ALIGNING:
+        if self.state is ALIGNING:
             self.emit(CheckpointTriggered(self.current, unaligned=False))
         self.end()
 
@@ -180,7 +185,7 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
             return False
         self.emit(InputsCheckpointStarted(self.current))
         self.emit(CheckpointTriggered(self.current, unaligned=True))
-        self.state = State.UNALIGNED
+        self.state = UNALIGNED_STATE
         return True
 
     async def start_inputs(self, checkpoint: int) -> CheckpointReason | None:
@@ -205,9 +210,9 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
 
     def end(self) -> None:
         """H7, H23. The current checkpoint is over: the inputs stop it, the channels that it has blocked are resumed."""
-        if self.state is State.UNALIGNED:
+        if self.state is UNALIGNED_STATE:
             self.emit(InputsCheckpointStopped(self.current))
-        self.state = State.OVER
+        self.state = OVER
         if self.start is not None:
             self.duration = self.clock.now - self.start
         self.start = None
@@ -223,7 +228,7 @@ class BarrierHandler(Faulty, BarrierHandlerPort):
     def pending(self) -> int | None:
         """H20. The checkpoint in progress; None if there is none (Flink: `isCheckpointPending`,
         `getLatestCheckpointId`)."""
-        return None if self.state is State.OVER else self.current
+        return None if self.state is OVER else self.current
 
     def alignment_times(self) -> AlignmentTimes:
         """H24. How long the last alignment took, and how late it started (Flink: `getAlignmentDurationNanos`,

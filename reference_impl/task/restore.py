@@ -50,13 +50,19 @@ from .operators import Operators
 from .states import TaskStates
 from .task import Mail, Task, TaskListener
 
+INITIALIZING, RUNNING = TaskState.INITIALIZING, TaskState.RUNNING
+RECOVER_FIRST, IN_MEMORY, PUSHED = Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED
+OVER, ACTED, WAITS = Turn.OVER, Turn.ACTED, Turn.WAITS
+END_OF_INPUT, NOTHING_AVAILABLE = InputStatus.END_OF_INPUT, InputStatus.NOTHING_AVAILABLE
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 _OVER = (TaskState.FINISHED, TaskState.FAILED, TaskState.CANCELED)
 
 
 def in_effect(config: TaskRestoreConfig) -> Recovery:
     """E1. The design in which a task recovers with these settings."""
     enabled = config.unaligned and config.output_on_downstream and config.during_recovery
-    return config.recovery if enabled else Recovery.RECOVER_FIRST
+    return config.recovery if enabled else RECOVER_FIRST
 
 
 class RestoringTask(Task):
@@ -78,7 +84,7 @@ class RestoringTask(Task):
         """State: none before the restore begins."""
         self.outside = Pause("between two mails of the recovery")
         enough = sum(map(len, config.input_state))
-        self.buffers = RecoveryBuffers(enough if self.recovery is Recovery.IN_MEMORY else config.buffers)
+        self.buffers = RecoveryBuffers(enough if self.recovery is IN_MEMORY else config.buffers)
         """Buffers: those for recovered data."""
         listener = TaskListener(upstream, config.gates, self.buffers)
         gates = [GateConfig((ChannelKind.LOCAL,) * size, self.recovery) for size in config.gates]
@@ -116,8 +122,8 @@ class RestoringTask(Task):
     async def restore(self) -> None:
         """E1 to E4. The task begins to restore; with `pushed`, fetched state is spilled first (Flink:
         `StreamTask.restore`, `restoreStateAndGates`)."""
-        self.change(TaskState.INITIALIZING)
-        if self.recovery is Recovery.PUSHED and not self.config.spill_directories:
+        self.change(INITIALIZING)
+        if self.recovery is PUSHED and not self.config.spill_directories:
             await self.end(TaskState.FAILED, "there is no directory to spill into")
             raise PortError(ErrorKind.ARGUMENT, "fetched state is to be spilled, and there is no directory")
         try:
@@ -142,7 +148,7 @@ class RestoringTask(Task):
     # ---- executor of channel state -----------------------------------------------------------------------------------
     async def read(self) -> bool:
         """E5, E18. What fails here fails the task."""
-        if self.state is not TaskState.INITIALIZING and self.state is not TaskState.RUNNING:
+        if self.state is not INITIALIZING and self.state is not RUNNING:
             return False
         try:
             return await self.read_next()
@@ -159,7 +165,7 @@ class RestoringTask(Task):
                 return False
             await self.drainer.step()
             return True
-        if self.recovery is Recovery.PUSHED:
+        if self.recovery is PUSHED:
             return self.fetch_next()
         for info, left in self.reader.left.items():
             if left:
@@ -171,7 +177,7 @@ class RestoringTask(Task):
             gate = self.gates[self.to_end.pop(0)]
             for number in range(len(gate.channels)):
                 await gate.finish_recovery(number)
-            if self.recovery is Recovery.IN_MEMORY:
+            if self.recovery is IN_MEMORY:
                 await self.gate_recovered(gate)
             return True
         return False
@@ -197,7 +203,7 @@ class RestoringTask(Task):
     async def gate_recovered(self, gate: Gate) -> None:
         """E8, E10. The gate is converted by a mail; the restore loop ends when all gates have come that far."""
         self.recovered[gate.index] = True
-        if self.recovery is not Recovery.PUSHED:
+        if self.recovery is not PUSHED:
             self.mails.put((Mail.CONVERT, gate.index))
         await self.outside
         if all(self.recovered):
@@ -207,17 +213,17 @@ class RestoringTask(Task):
     async def turn(self) -> Turn:
         """E11, E18. Run the oldest mail, or else the default action (Flink: `MailboxProcessor.runMailboxLoop`)."""
         if self.is_over():
-            return Turn.OVER
+            return OVER
         mail = self.mails.take()
         try:
             if mail is None:
                 return await self.default_action()
             await self.run(*mail)
-            return Turn.ACTED
+            return ACTED
         except PortError as error:
             if not self.is_over():
                 await self.end(TaskState.FAILED, error.reason)
-            return Turn.OVER
+            return OVER
 
     async def run(self, mail: Mail, index: int) -> None:
         """E9, E10. A mail of the restore: convert a gate, convert all gates, or end the restore loop (Flink:
@@ -229,7 +235,7 @@ class RestoringTask(Task):
                 await self.convert(gate)
             self.installed = True
         elif mail is Mail.SUSPEND:
-            self.change(TaskState.RUNNING)
+            self.change(RUNNING)
         else:
             await super().run(mail, index)
 
@@ -242,14 +248,14 @@ class RestoringTask(Task):
     async def default_action(self) -> Turn:
         """E12 to E14. The operators get one element."""
         status = await self.process_input()
-        if status is InputStatus.END_OF_INPUT:
-            if self.state is TaskState.INITIALIZING:  # deferred until the restore is over
-                return Turn.WAITS
+        if status is END_OF_INPUT:
+            if self.state is INITIALIZING:  # deferred until the restore is over
+                return WAITS
             await self.end(TaskState.FINISHED)
-            return Turn.OVER
-        if status is InputStatus.NOTHING_AVAILABLE:
-            return Turn.ACTED if self.mails.mails else Turn.WAITS
-        return Turn.ACTED
+            return OVER
+        if status is NOTHING_AVAILABLE:
+            return ACTED if self.mails.mails else WAITS
+        return ACTED
 
     async def take(self, gate: Gate) -> Element | None:
         """E8, E13. All recovered data of the gate may have been taken then."""
@@ -264,7 +270,7 @@ class RestoringTask(Task):
             gate
             for gate in super().readable()
             if self.selected in (ALL_GATES, gate.index)
-            and (self.recovery is Recovery.RECOVER_FIRST or gate.requested)
+            and (self.recovery is RECOVER_FIRST or gate.requested)
             and not gate.finished()
         ]
 
@@ -287,9 +293,9 @@ class RestoringTask(Task):
 
     def can_checkpoint(self) -> bool:
         """E15. Whether the restore has come far enough to take part in a checkpoint."""
-        if self.recovery is Recovery.RECOVER_FIRST or not self.gates:
-            return self.state is TaskState.RUNNING
-        if self.recovery is Recovery.PUSHED:
+        if self.recovery is RECOVER_FIRST or not self.gates:
+            return self.state is RUNNING
+        if self.recovery is PUSHED:
             return self.installed
         return all(gate.requested for gate in self.gates)
 

@@ -21,6 +21,10 @@ from conformance.ports import (
     Signal,
 )
 
+UNALIGNED, TIMEOUTABLE = Alignment.UNALIGNED, Alignment.TIMEOUTABLE
+DECLINED_SUBSUMED = CheckpointReason.DECLINED_SUBSUMED
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 Times: TypeAlias = tuple[int, int]
 """The duration and the start delay of an alignment."""
 Ended: TypeAlias = tuple[tuple[int, ...], int, int, bool]
@@ -135,7 +139,7 @@ class Ledger(PortLedger):
         self.upstream.begin(checkpoint, kind)
         if checkpoint > self.alignment.current:
             if self.act.ongoing:
-                self.act.must_decline = self.act.ongoing, CheckpointReason.DECLINED_SUBSUMED
+                self.act.must_decline = self.act.ongoing, DECLINED_SUBSUMED
             self._begin(checkpoint)
             self.clock.start(self.upstream.now)
 
@@ -147,7 +151,7 @@ class Ledger(PortLedger):
         """Notes that the handler was given a barrier. An aligned one blocks its channel."""
         self._act()
         upstream, alignment = self.upstream, self.alignment
-        upstream.deliver(channel, checkpoint, blocks and kind is not Alignment.UNALIGNED)
+        upstream.deliver(channel, checkpoint, blocks and kind is not UNALIGNED)
         if channel in upstream.announced and upstream.announced[channel][0] <= checkpoint:
             del upstream.announced[channel]
             if channel in self.prioritized:
@@ -169,7 +173,7 @@ class Ledger(PortLedger):
         upstream.announced[channel] = checkpoint, upstream.next_seq(channel)
         if not self.alignment.is_obsolete(checkpoint):
             upstream.newest = checkpoint
-            self._meet(checkpoint, Alignment.TIMEOUTABLE)
+            self._meet(checkpoint, TIMEOUTABLE)
 
     def cancel(self, channel: int, checkpoint: int) -> None:
         """Notes that the handler was given a cancel marker."""

@@ -6,6 +6,9 @@ from conformance.models import lane
 from conformance.models.credit import Credit
 from conformance.ports import Barrier, ChainCheckpoint, ChainConfig, ChannelKind, Recovery
 
+PUSHED = Recovery.PUSHED
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 
 class Lane(lane.Lane):
     """One channel of the chain, from its producer to the consumer, since the last restore.
@@ -85,7 +88,7 @@ class Lane(lane.Lane):
 
     def is_pushed(self, design: Recovery) -> bool:
         """Returns whether recovered data is pushed into the channel, so that it announces no credit."""
-        return design is Recovery.PUSHED and not self.state_consumed
+        return design is PUSHED and not self.state_consumed
 
     def must_pass(self) -> str:
         """Names what an unaligned barrier that is due must pass; empty: only records that were sent before it."""

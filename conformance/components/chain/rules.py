@@ -43,6 +43,9 @@ from conformance.ports import (
     EndOfPartition,
 )
 
+COMPLETED = CheckpointStatus.COMPLETED
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 RULES = Rules[Ledger]("chain", answers_property("chain"), *thread_properties("chain", other_waits=PUSHED))
 NOTHING_SENT = Never(BEFORE, "No element of a producer arrives, so that no checkpoint completes and no run ends here.")
 NO_CREDIT = Never(BEFORE, "No partition is requested, so that no producer has credit.")
@@ -292,7 +295,7 @@ def _completed(seen: Seen[object]) -> ChainCheckpoint | None:
     """Returns the checkpoint that was read back, if it is completed. The driver has already checked its type."""
     value = seen.value
     assert value is None or isinstance(value, ChainCheckpoint)
-    return value if value is not None and value.status is CheckpointStatus.COMPLETED else None
+    return value if value is not None and value.status is COMPLETED else None
 
 
 @rule(

@@ -9,6 +9,9 @@ from conformance.components.consumer_loop.ledger import Ledger
 from conformance.driver import Rules, Seen
 from conformance.ports import Announcement, Barrier, Buffer, CheckpointDeclined, ElementTaken, InputStatus
 
+END_OF_INPUT = InputStatus.END_OF_INPUT
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 RULES = Rules[Ledger]("consumer-loop")
 goal = RULES.goal
 
@@ -73,4 +76,4 @@ def the_inputs_refused_a_checkpoint(ledger: Ledger, seen: Seen[Any]) -> bool:
 @goal(steps.process)
 def the_input_ended_after_a_checkpoint(ledger: Ledger, seen: Seen[InputStatus]) -> bool:
     """Every channel ended in a run that had triggered a checkpoint."""
-    return seen.value is InputStatus.END_OF_INPUT and bool(ledger.alignment.triggered)
+    return seen.value is END_OF_INPUT and bool(ledger.alignment.triggered)

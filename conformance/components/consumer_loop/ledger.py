@@ -27,6 +27,9 @@ from conformance.ports import (
     Signal,
 )
 
+END_OF_INPUT, NOTHING_AVAILABLE = InputStatus.END_OF_INPUT, InputStatus.NOTHING_AVAILABLE
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 Looker: TypeAlias = Literal["mailbox", "default action"]
 """Where the task looks for something to do."""
 
@@ -148,7 +151,7 @@ class Ledger(PortLedger):
 
     def processed(self, seen: Seen[InputStatus]) -> None:
         """Notes what the default action has returned."""
-        nothing = seen.value in (InputStatus.NOTHING_AVAILABLE, InputStatus.END_OF_INPUT)
+        nothing = seen.value in (NOTHING_AVAILABLE, END_OF_INPUT)
         self.lookers.look("default action", nothing and self.alone)
 
     def hear(self, signals: list[Signal]) -> None:

@@ -33,6 +33,13 @@ from conformance.ports import (
     InputStatus,
 )
 
+END_OF_DATA, END_OF_INPUT, NOTHING_AVAILABLE = (
+    InputStatus.END_OF_DATA,
+    InputStatus.END_OF_INPUT,
+    InputStatus.NOTHING_AVAILABLE,
+)
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 # A thread waits only for locks, so only a broken loop could exercise the rule about waiting for anything else.
 RULES = Rules[Ledger](
     "consumer-loop",
@@ -142,7 +149,7 @@ def the_default_action_takes_what_is_there(ledger: Ledger, seen: Seen[InputStatu
     """The default action takes nothing, and says that nothing is available, only if nothing was there when it began."""
     if not ledger.act.something:
         return False
-    if seen.value is not InputStatus.NOTHING_AVAILABLE or seen.signals:
+    if seen.value is not NOTHING_AVAILABLE or seen.signals:
         return True
     return Broken(
         FailureClass.STUCK, "an element was there, so the default action must take one", "it found no element"
@@ -257,7 +264,7 @@ def the_input_ends_when_every_channel_has_ended(ledger: Ledger, seen: Seen[Input
     """The default action returns the end of the input once the end of every channel was taken and it has nothing to
     take, and not before."""
     ended = all(ledger.alignment.ended)
-    answered = seen.value is InputStatus.END_OF_INPUT
+    answered = seen.value is END_OF_INPUT
     if answered and not ended:
         owed = "a channel has not ended, so the input must not end"
         return Broken(FailureClass.LOST, owed, "the default action returned the end of the input")
@@ -272,7 +279,7 @@ def the_end_of_data_is_returned_once(ledger: Ledger, seen: Seen[InputStatus]) ->
     """The default action returns the end of data when it takes the end of data of the last channel, and only then."""
     ends = any(type(signal) is ElementTaken and isinstance(signal.element, EndOfData) for signal in seen.signals)
     owed = ends and all(lane.data_taken for lane in ledger.lanes)
-    if owed == (seen.value is InputStatus.END_OF_DATA):
+    if owed == (seen.value is END_OF_DATA):
         return owed
     if owed:
         return Broken(

@@ -43,6 +43,11 @@ class Stage(Enum):
     """The task did not take its part, or has declined it since."""
 
 
+UNKNOWN = Stage.UNKNOWN
+ALIGNED = Alignment.ALIGNED
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
+
 class Checkpoint:
     """One checkpoint: what was asked for, what was called, and what is final of it."""
 
@@ -52,8 +57,8 @@ class Checkpoint:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.stage = Stage.UNKNOWN
-        self.alignment = Alignment.ALIGNED
+        self.stage = UNKNOWN
+        self.alignment = ALIGNED
         self.due = 0
         """When its barrier becomes unaligned, if it is timeoutable and still queued."""
         self.awaited = False
@@ -76,7 +81,7 @@ class Checkpoint:
 
     def has_channel_state(self) -> bool:
         """Returns whether in-flight data may belong to it."""
-        return self.alignment is not Alignment.ALIGNED
+        return self.alignment is not ALIGNED
 
     def is_given_up(self) -> bool:
         """Returns whether it was aborted or declined."""

@@ -19,6 +19,17 @@ from conformance.ports import (
     SubtaskCalled,
 )
 
+WRITER_START, WRITER_ABORT_AND_FORGET, WRITER_TAKE_RESULT, WRITER_FINISH_OUTPUT, OUTPUTS_TIME_OUT = (
+    SubtaskCall.WRITER_START,
+    SubtaskCall.WRITER_ABORT_AND_FORGET,
+    SubtaskCall.WRITER_TAKE_RESULT,
+    SubtaskCall.WRITER_FINISH_OUTPUT,
+    SubtaskCall.OUTPUTS_TIME_OUT,
+)
+STARTED, OVER = Stage.STARTED, Stage.OVER
+UNALIGNED = Alignment.UNALIGNED
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 MOST_CHECKPOINTS = 9
 """The highest checkpoint that a scenario names."""
 
@@ -95,8 +106,8 @@ class Ledger(PortLedger):
         """Notes that the inputs were started."""
         one = self.checkpoints[checkpoint]
         one.alignment = Alignment(alignment)
-        one.stage = Stage.STARTED
-        one.awaited = one.alignment is Alignment.UNALIGNED
+        one.stage = STARTED
+        one.awaited = one.alignment is UNALIGNED
         self.pending = checkpoint
 
     def start_struck(self, seen: Seen[Any], checkpoint: int, alignment: str) -> None:
@@ -117,7 +128,7 @@ class Ledger(PortLedger):
         """Notes that the task was asked for its part. It takes it only if the checkpoint is new and was not aborted."""
         one = self.checkpoints[checkpoint]
         self.pending = 0
-        one.stage = Stage.OVER
+        one.stage = OVER
         if checkpoint <= self.last:
             return
         self.last = checkpoint
@@ -133,7 +144,7 @@ class Ledger(PortLedger):
         self.last = max(self.last, checkpoint)
         if self.pending == checkpoint:
             self.pending = 0
-        self.checkpoints[checkpoint].stage = Stage.OVER
+        self.checkpoints[checkpoint].stage = OVER
 
     def complete(self, checkpoint: int) -> None:
         """Notes that the checkpoint coordinator said that a checkpoint is complete."""
@@ -192,22 +203,22 @@ class Ledger(PortLedger):
         if needed is not None and needed not in told:
             self.found.early = self.found.early or (checkpoint, call)
         told.append(call)
-        if call is SubtaskCall.WRITER_START:
+        if call is WRITER_START:
             one.result = True
-        elif call is SubtaskCall.WRITER_ABORT_AND_FORGET:
+        elif call is WRITER_ABORT_AND_FORGET:
             one.result = False
-        elif call is SubtaskCall.WRITER_TAKE_RESULT:
+        elif call is WRITER_TAKE_RESULT:
             if not one.result:
                 self.found.early = self.found.early or (checkpoint, call)
             one.result = False
-        elif call is SubtaskCall.WRITER_FINISH_OUTPUT:
+        elif call is WRITER_FINISH_OUTPUT:
             if not one.has_left():
                 self.found.early = self.found.early or (checkpoint, call)
         elif call in BARRIERS:
             if checkpoint <= self.left or SubtaskCall.OUTPUTS_CANCEL_MARKER in told:
                 self.found.repeated = self.found.repeated or (checkpoint, call)
             self.left = max(self.left, checkpoint)
-        elif call is SubtaskCall.OUTPUTS_TIME_OUT:
+        elif call is OUTPUTS_TIME_OUT:
             if checkpoint != self.timer.checkpoint or self.timer.now < one.due:
                 self.found.timed_out_early = checkpoint
             self.timer.checkpoint = 0

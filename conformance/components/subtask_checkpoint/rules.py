@@ -27,6 +27,10 @@ from conformance.ports import (
     SubtaskCheckpointPort,
 )
 
+WRITER_START = SubtaskCall.WRITER_START
+UNALIGNED = Alignment.UNALIGNED
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 RULES = Rules[Ledger]("subtask-checkpoint", answers_property("subtask-checkpoint"))
 rule, adopt = RULES.rule, RULES.adopt
 Acted = Seen[None, *tuple[Any, ...]]
@@ -255,7 +259,7 @@ def the_operators_prepare_before_the_barrier(ledger: Ledger, seen: Acted) -> Jud
 def only_an_unaligned_barrier_has_priority(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """The barrier of an unaligned checkpoint leaves as a priority event, every other one behind the data."""
     (checkpoint,) = seen.operands
-    unaligned = ledger.checkpoints[checkpoint].alignment is Alignment.UNALIGNED
+    unaligned = ledger.checkpoints[checkpoint].alignment is UNALIGNED
     barriers = [one for one in called(seen, checkpoint) if one in BARRIERS]
     if not barriers:
         return False
@@ -268,8 +272,8 @@ def only_an_unaligned_barrier_has_priority(ledger: Ledger, seen: Seen[None, int]
 # ---- channel state ---------------------------------------------------------------------------------------------------
 _STARTED = {
     Alignment.ALIGNED: [],
-    Alignment.TIMEOUTABLE: [SubtaskCall.WRITER_START, SubtaskCall.WRITER_FINISH_INPUT],
-    Alignment.UNALIGNED: [SubtaskCall.WRITER_START, SubtaskCall.INPUTS_PREPARE],
+    Alignment.TIMEOUTABLE: [WRITER_START, SubtaskCall.WRITER_FINISH_INPUT],
+    UNALIGNED: [WRITER_START, SubtaskCall.INPUTS_PREPARE],
 }
 """By alignment, what is called when the inputs are started."""
 
@@ -326,7 +330,7 @@ def what_ends_a_checkpoint_ends_its_channel_state(ledger: Ledger, seen: Acted) -
     """If a checkpoint is declined or aborted that the channel state writer has begun and whose channel state is not
     final, the writer aborts it."""
     one = ledger.checkpoints[seen.operands[0]]
-    if SubtaskCall.WRITER_START not in one.told or ledger.is_cancelled():
+    if WRITER_START not in one.told or ledger.is_cancelled():
         return False
     if one.stage is Stage.BEGUN and not (StatePart.INPUTS in one.missing or StatePart.OUTPUTS in one.missing):
         return False
@@ -341,7 +345,7 @@ def no_result_is_left_in_the_writer(ledger: Ledger, seen: Acted) -> Judgement:
     """When the task has taken its part of a checkpoint, dropped or declined it, the channel state writer holds no
     result of it."""
     one = ledger.checkpoints[seen.operands[0]]
-    if SubtaskCall.WRITER_START not in one.told:
+    if WRITER_START not in one.told:
         return False
     if not one.result:
         return True

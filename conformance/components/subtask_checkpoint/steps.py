@@ -20,6 +20,10 @@ from conformance.ports import (
     SubtaskCheckpointPort,
 )
 
+UNKNOWN, STARTED, OVER = Stage.UNKNOWN, Stage.STARTED, Stage.OVER
+WRITER_START = SubtaskCall.WRITER_START
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 LIVE = ("live",)
 CANCELLED = ("live", "cancelled")
 ALWAYS = ("live", "cancelled", "broken", "failed")
@@ -67,9 +71,9 @@ def startable(ledger: Ledger) -> Sequence[tuple[int, str]]:
 
 def _is_open(one: Checkpoint) -> bool:
     """Returns whether the inputs of an older checkpoint were not started yet."""
-    if one.stage is Stage.UNKNOWN:
+    if one.stage is UNKNOWN:
         return True
-    return one.stage is Stage.OVER and bool(one.declined) and SubtaskCall.WRITER_START not in one.told
+    return one.stage is OVER and bool(one.declined) and WRITER_START not in one.told
 
 
 @step("task", CANCELLED, when=startable, end=Ledger.start, struck=Ledger.start_struck, weight=20)
@@ -85,7 +89,7 @@ def awaited(ledger: Ledger) -> Sequence[tuple[int]]:
 
 def arriving(ledger: Ledger) -> Sequence[tuple[int]]:
     """Those of them that the barrier handler has not aborted."""
-    return [operands for operands in awaited(ledger) if ledger.checkpoints[operands[0]].stage is not Stage.OVER]
+    return [operands for operands in awaited(ledger) if ledger.checkpoints[operands[0]].stage is not OVER]
 
 
 @step("task", LIVE, when=arriving, end=Ledger.end_inputs, weight=14)
@@ -101,7 +105,7 @@ def inputs_failed(port: SubtaskCheckpointPort, ledger: Ledger, checkpoint: int) 
 def triggerable(ledger: Ledger) -> Sequence[tuple[int]]:
     """The pending checkpoint, if the inputs did not refuse it."""
     pending = ledger.pending
-    return ((pending,),) if pending and ledger.checkpoints[pending].stage is Stage.STARTED else DISABLED
+    return ((pending,),) if pending and ledger.checkpoints[pending].stage is STARTED else DISABLED
 
 
 @step("task", CANCELLED, when=triggerable, end=Ledger.trigger, struck=Ledger.break_down, weight=30)

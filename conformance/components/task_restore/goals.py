@@ -10,6 +10,10 @@ from conformance.driver import Rules, Seen
 from conformance.models.designs import IN_MEMORY, PUSHED, RECOVER_FIRST
 from conformance.ports import GateConverted, Recovery, TaskState, TaskStateChanged, Turn
 
+RUNNING = TaskState.RUNNING
+WAITS = Turn.WAITS
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 RULES = Rules[Ledger]("task-restore")
 goal = RULES.goal
 
@@ -31,7 +35,7 @@ def a_gate_was_converted_while_another_was_never_read(ledger: Ledger, seen: Seen
 @goal(steps.turn, needs=IN_MEMORY)
 def the_input_ended_during_the_restore(ledger: Ledger, seen: Seen[Turn]) -> bool:
     """The task waited because every channel had ended, and had not finished to restore."""
-    waits = seen.value is Turn.WAITS and ledger.state is TaskState.INITIALIZING
+    waits = seen.value is WAITS and ledger.state is TaskState.INITIALIZING
     return waits and bool(ledger.recovered.gates) and ledger.recovered.has_ended()
 
 
@@ -50,7 +54,7 @@ def a_task_was_cancelled_with_recovered_data_left(ledger: Ledger, seen: Seen[Non
 @goal(steps.cancel)
 def a_task_was_cancelled_when_it_ran(ledger: Ledger, seen: Seen[None]) -> bool:
     """A task was cancelled after its restore."""
-    return _cancelled(seen) and ledger.state is TaskState.RUNNING
+    return _cancelled(seen) and ledger.state is RUNNING
 
 
 @goal(steps.cancel)
@@ -104,4 +108,4 @@ def a_source_ran(ledger: Ledger, seen: Seen[Turn]) -> bool:
 
 
 def _runs(seen: Seen[Turn]) -> bool:
-    return TaskStateChanged(TaskState.RUNNING) in seen.signals
+    return TaskStateChanged(RUNNING) in seen.signals

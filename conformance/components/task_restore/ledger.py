@@ -22,12 +22,16 @@ from conformance.ports import (
     Turn,
 )
 
+WAITS = Turn.WAITS
+CANCELED = TaskState.CANCELED
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 Looker: TypeAlias = Literal["executor", "task"]
 """Who looks for something to do."""
-OVER = (TaskState.FINISHED, TaskState.FAILED, TaskState.CANCELED)
+OVER = (TaskState.FINISHED, TaskState.FAILED, CANCELED)
 _NEXT = {
     None: (TaskState.INITIALIZING,),
-    TaskState.INITIALIZING: (TaskState.RUNNING, TaskState.FAILED, TaskState.CANCELED),
+    TaskState.INITIALIZING: (TaskState.RUNNING, TaskState.FAILED, CANCELED),
     TaskState.RUNNING: OVER,
 }
 
@@ -94,7 +98,7 @@ class Ledger(PortLedger):
 
     def is_cancelled(self) -> bool:
         """Returns whether the task was cancelled."""
-        return self.state is TaskState.CANCELED
+        return self.state is CANCELED
 
     def is_live(self) -> bool:
         """Returns whether the task restores or runs."""
@@ -156,10 +160,10 @@ class Ledger(PortLedger):
 
     def turned(self, seen: Seen[Turn]) -> None:
         """Notes what a turn has come to."""
-        self.lookers.look("task", seen.value is Turn.WAITS and self.alone)
+        self.lookers.look("task", seen.value is WAITS and self.alone)
         if self.lookers.found_nothing("task") and self.state is TaskState.RUNNING and not all(self.converted):
             self.found.early = "the task waits, and a gate was not converted"
-        self.task_waits = seen.value is Turn.WAITS and self.executor_waits
+        self.task_waits = seen.value is WAITS and self.executor_waits
 
     def finds_nothing(self) -> bool:
         """Returns whether the task, if it looked for something to do, would find nothing again."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from conformance.ports import RequestKind
 
+INPUT, FINISH_INPUT = RequestKind.INPUT, RequestKind.FINISH_INPUT
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 ABORT = RequestKind.ABORT
 
 
@@ -114,14 +117,14 @@ class Executor:
         if subtask not in self.task_lines:
             return None, "this subtask does not use the executor"
         lines = self.task_lines[subtask], self.input_lines[subtask]
-        line = lines[kind is RequestKind.INPUT]
+        line = lines[kind is INPUT]
         for queued in line:
             if queued.kind is ABORT is not kind:
                 continue
             if queued.kind is kind and queued.checkpoint == checkpoint:
                 if not queued.is_ready:
                     return queued, "its buffers are not there"
-                if kind is RequestKind.FINISH_INPUT and any(one.checkpoint == checkpoint for one in lines[1]):
+                if kind is FINISH_INPUT and any(one.checkpoint == checkpoint for one in lines[1]):
                     return queued, "input was handed in before that is not written"
                 return queued, ""
             if kind is ABORT:
@@ -131,7 +134,7 @@ class Executor:
 
     def remove(self, subtask: int, queued: Queued) -> None:
         """Notes that a request was executed. Aborts in front of it have nothing to do any more."""
-        line = self.input_lines[subtask] if queued.kind is RequestKind.INPUT else self.task_lines[subtask]
+        line = self.input_lines[subtask] if queued.kind is INPUT else self.task_lines[subtask]
         at = line.index(queued)
         if queued.kind is not ABORT:
             del line[: at + 1]

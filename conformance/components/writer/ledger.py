@@ -23,6 +23,9 @@ from conformance.ports import (
     WriterConfig,
 )
 
+INPUT, CLOSE, ABORT, START = RequestKind.INPUT, RequestKind.CLOSE, RequestKind.ABORT, RequestKind.START
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 MOST_CHECKPOINTS = 9
 """The highest checkpoint that a scenario names."""
 IO, SHARED = str(CheckpointReason.IO_EXCEPTION), str(CheckpointReason.SHARED_STREAM)
@@ -110,7 +113,7 @@ class Ledger(PortLedger):
             executor.registering = False
             executor.closing = subtask
             one.executor = None
-            self.queue(executor, subtask, Queued(RequestKind.CLOSE, 0))
+            self.queue(executor, subtask, Queued(CLOSE, 0))
 
     def _begin_ending(self) -> None:
         self.begin_alone()
@@ -138,7 +141,7 @@ class Ledger(PortLedger):
             for of, line in lines.items():
                 for queued in line:
                     self._owe(queued)
-                    if queued.kind is RequestKind.START:
+                    if queued.kind is START:
                         open_results.append((of, queued.checkpoint))
                 line.clear()
         for key in open_results:
@@ -148,7 +151,7 @@ class Ledger(PortLedger):
     # ---- what a subtask asks for -------------------------------------------------------------------------------------
     def queue(self, executor: Executor, subtask: int, queued: Queued) -> None:
         """Notes that a request is in the queue, or on its way there."""
-        lines = executor.input_lines if queued.kind is RequestKind.INPUT else executor.task_lines
+        lines = executor.input_lines if queued.kind is INPUT else executor.task_lines
         lines[subtask].append(queued)
         executor.idle = False
 
@@ -163,7 +166,7 @@ class Ledger(PortLedger):
         self.begin()
         self.refused = self._refuses_start(subtask, checkpoint)
         if not self.refused:
-            self.queue(self.subtasks[subtask].its_executor(), subtask, Queued(RequestKind.START, checkpoint))
+            self.queue(self.subtasks[subtask].its_executor(), subtask, Queued(START, checkpoint))
             self.subtasks[subtask].results.append(checkpoint)
             self.results.open((subtask, checkpoint))
 
@@ -177,7 +180,7 @@ class Ledger(PortLedger):
         """Notes that buffers are handed in for the newest checkpoint of a subtask, maybe after it has closed."""
         self.begin_alone()
         queued = Queued(kind, self.subtasks[subtask].last, channel, self.buffers.hand_in(count))
-        if kind is RequestKind.INPUT:
+        if kind is INPUT:
             self.adding = queued
         executor = self.subtasks[subtask].executor
         if executor is None:
@@ -256,7 +259,7 @@ class Ledger(PortLedger):
     def abort(self, subtask: int, checkpoint: int, reason: str) -> None:
         """Notes that a subtask aborts a checkpoint."""
         self.begin()
-        queued = Queued(RequestKind.ABORT, checkpoint)
+        queued = Queued(ABORT, checkpoint)
         queued.reason = reason
         executor = self.subtasks[subtask].its_executor()
         self.queue(executor, subtask, queued)
@@ -310,18 +313,18 @@ class Ledger(PortLedger):
 
     def _execute(self, executor: Executor, subtask: int, queued: Queued, broken: list[str]) -> None:
         kind, checkpoint = queued.kind, queued.checkpoint
-        executor.registering = executor.registering and kind is not RequestKind.START
+        executor.registering = executor.registering and kind is not START
         self.buffers.owe(queued.records)
         self.snapshots.owe(queued.snapshot)
-        if kind is RequestKind.CLOSE:
+        if kind is CLOSE:
             executor.leave(subtask)
-        elif kind is RequestKind.ABORT:
+        elif kind is ABORT:
             self._abort(executor, subtask, checkpoint, queued.reason)
         elif executor.is_over(checkpoint):
-            if kind is RequestKind.START:
+            if kind is START:
                 self._start_obsolete(executor, subtask, checkpoint)
             return
-        elif kind is RequestKind.START:
+        elif kind is START:
             self._start(executor, subtask, checkpoint)
         elif executor.is_open:
             self._go_on(executor, subtask, queued)

@@ -9,6 +9,16 @@ from .requests import Asked, Promise
 from .state_file import StateFile
 from .storage import Storage
 
+START, INPUT, SPILLED_INPUT, OUTPUT, ABORT, CLOSE = (
+    RequestKind.START,
+    RequestKind.INPUT,
+    RequestKind.SPILLED_INPUT,
+    RequestKind.OUTPUT,
+    RequestKind.ABORT,
+    RequestKind.CLOSE,
+)
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 
 class Executor:
     """Its queues are guarded by its lock. Its file belongs to its thread, which executes one request at a time."""
@@ -106,13 +116,13 @@ class Executor:
 
     def perform(self, request: Asked) -> None:
         """W12 to W21. Do what a request asks for."""
-        if request.kind is RequestKind.CLOSE:
+        if request.kind is CLOSE:
             self.close(request.subtask)
         elif request.checkpoint < self.ongoing or request.checkpoint <= self.aborted:
             request.cancel(self.why_obsolete(request))
-        elif request.kind is RequestKind.START:
+        elif request.kind is START:
             self.start(request)
-        elif request.kind is RequestKind.ABORT:
+        elif request.kind is ABORT:
             self.abort(request)
         else:
             self.go_on(request)
@@ -137,11 +147,11 @@ class Executor:
         """W17 to W19. Data comes, will not come, or is complete."""
         assert self.file is not None
         promise = request.promise
-        if request.kind is RequestKind.INPUT:
+        if request.kind is INPUT:
             self.file.write(request, False, request.records)
-        elif request.kind is RequestKind.SPILLED_INPUT:
+        elif request.kind is SPILLED_INPUT:
             self.file.write_snapshot(request)
-        elif request.kind is not RequestKind.OUTPUT:
+        elif request.kind is not OUTPUT:
             self.file.finish_part(request)
         elif promise is None:
             self.file.write(request, True, request.records)
