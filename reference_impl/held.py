@@ -11,13 +11,17 @@ from .state.spill.storage import Storage
 
 def together(held: Iterable[Resources], storage: Storage | None = None, grants: int | None = None) -> Resources:
     """G26. Add up what parts hold, with the files and grants of a task that spills."""
-    parts = tuple(held)
+    segments = listeners = futures = 0
+    for one in held:
+        segments += one.segments or 0
+        listeners += one.listeners or 0
+        futures += one.futures or 0
     return Resources(
-        segments=sum([one.segments or 0 for one in parts]),
+        segments=segments,
         heap=0,
         files=0 if storage is None else len(storage.existing),
-        listeners=sum([one.listeners or 0 for one in parts]),
-        futures=sum([one.futures or 0 for one in parts]),
+        listeners=listeners,
+        futures=futures,
         open_files=None if storage is None else storage.open,
         grants=grants,
     )

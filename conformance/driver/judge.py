@@ -59,12 +59,12 @@ class Judge:
             row = rows[stage] = evidence.blank.copy()
         at = move.place
         row[at] = row[at] + 1  # quicker than +=, here and below
+        judges = move.judges
+        goals, before, after = judges.of(seen.signals) if seen.signals else judges.without_signals
         reached = evidence.goals
-        for place, check in move.goals:
+        for place, check in goals:
             if not reached[place] and check(ledger, seen):
                 reached[place] = 1
-        judges = move.judges
-        before, after = judges.of(seen.signals) if seen.signals else judges.without_signals
         for place, check in before:
             if judgement := check(ledger, seen):
                 if judgement is True:

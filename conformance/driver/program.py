@@ -20,6 +20,8 @@ from conformance.scheduling import LockOrder
 
 Judged: TypeAlias = tuple[int, Callable[[Any, Any], Judgement]]
 """The place of a property in the program and in the rows of a run's evidence, and its check."""
+Concerned: TypeAlias = tuple[tuple[Judged, ...], tuple[Judged, ...], tuple[Judged, ...]]
+"""The goals that may be reached by an operation; the properties that judge it before the ledger learns, and after."""
 NOTHING, OPERAND, ANSWER = 0, 1, 2
 """Where the number of the channel stands that a step concerns: nowhere, in its first operand, or in what it returns."""
 
@@ -38,32 +40,35 @@ class Log(Protocol):
 
 
 class Judges:
-    """The properties that judge one kind of step: some before the ledger learns from it, some after."""
+    """The goals that one kind of step may reach, and the properties that judge it: some before the ledger learns from
+    it, some after."""
 
     __slots__ = ("_known", "_properties", "without_signals")
 
     def __init__(self, properties: Sequence[tuple[int, Property]]) -> None:
         """Each property with its place."""
         self._properties = properties
-        self._known: dict[tuple[type[Any], ...], tuple[tuple[Judged, ...], tuple[Judged, ...]]] = {}
+        self._known: dict[tuple[type[Any], ...], Concerned] = {}
         self.without_signals = self._concerned(())
-        """Those that judge an operation without signals."""
+        """Those that concern an operation without signals."""
 
-    def of(self, signals: Sequence[Signal]) -> tuple[tuple[Judged, ...], tuple[Judged, ...]]:
-        """Returns those that judge an operation with these signals: before the ledger learns, and after."""
+    def of(self, signals: Sequence[Signal]) -> Concerned:
+        """Returns those that concern an operation with these signals."""
         kinds = tuple(map(type, signals))
         found = self._known.get(kinds)
         if found is None:
             found = self._known[kinds] = self._concerned(kinds)
         return found
 
-    def _concerned(self, kinds: tuple[type[Any], ...]) -> tuple[tuple[Judged, ...], tuple[Judged, ...]]:
+    def _concerned(self, kinds: tuple[type[Any], ...]) -> Concerned:
         """Those that name signals are next to the learning, each once, in the order of their first signal."""
         always = [one for one in self._properties if not one[1].signals]
         named = list(dict.fromkeys(one for kind in kinds for one in self._properties if kind in one[1].signals))
-        before = (*always, *named)
-        after = (*named, *always)
+        goals = [one for one in (*always, *named) if one[1].kind is Kind.SOMETIMES]
+        before = [one for one in (*always, *named) if one[1].kind is not Kind.SOMETIMES]
+        after = [one for one in (*named, *always) if one[1].kind is not Kind.SOMETIMES]
         return (
+            tuple((place, one.check) for place, one in goals),
             tuple((place, one.check) for place, one in before if not one.after_learning),
             tuple((place, one.check) for place, one in after if one.after_learning),
         )
@@ -83,7 +88,6 @@ class Move:
         "end",
         "fails",
         "fresh_port",
-        "goals",
         "goals_if_struck",
         "interrupts",
         "judged_if_struck",
@@ -123,7 +127,7 @@ class Move:
         self.thread = kind.by if kind.by in threads else ""
         """The thread on which the operation runs; empty if the operation never pauses."""
         mine = [(place, one) for place, one in properties if kind.key in one.on]
-        always = [(place, one) for place, one in mine if one.kind is not Kind.SOMETIMES and not one.struck]
+        always = [(place, one) for place, one in mine if not one.struck]
         struck = [(place, one) for place, one in mine if one.struck]
         self.judged_if_struck = tuple((place, one.check) for place, one in struck if one.kind is not Kind.SOMETIMES)
         """The properties that are judged if a fault has struck the operation."""
@@ -133,7 +137,6 @@ class Move:
         moving = [(place, one) for place, one in always if not one.quiet or kind.fresh_port]
         self.judges = Judges(moving)
         self.quiet = tuple((place, one.check) for place, one in always if one.quiet and not kind.fresh_port)
-        self.goals = tuple((place, one.check) for place, one in mine if one.kind is Kind.SOMETIMES and not one.struck)
 
     def has_cases(self, cases: Sequence[Move]) -> None:
         """Note that the step has these cases, of which this is one."""

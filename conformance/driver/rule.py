@@ -159,23 +159,37 @@ class Rules(Generic[L]):
 
     @overload
     def goal(
-        self, *on: Step[L, V, *Ops], needs: frozenset[Capability] = NOTHING, struck: bool = False
+        self,
+        *on: Step[L, V, *Ops],
+        needs: frozenset[Capability] = NOTHING,
+        struck: bool = False,
+        signals: tuple[type[Any], ...] = (),
     ) -> Callable[[Callable[[L, Seen[V, *Ops]], bool]], Callable[[L, Seen[V, *Ops]], bool]]: ...
 
     @overload
     def goal(
-        self, *on: Step[L, V, *tuple[Any, ...]], needs: frozenset[Capability] = NOTHING, struck: bool = False
+        self,
+        *on: Step[L, V, *tuple[Any, ...]],
+        needs: frozenset[Capability] = NOTHING,
+        struck: bool = False,
+        signals: tuple[type[Any], ...] = (),
     ) -> Callable[[Callable[[L, Seen[V]], bool]], Callable[[L, Seen[V]], bool]]: ...
 
     @overload
     def goal(
-        self, *on: Step[L, Any, *tuple[Any, ...]], needs: frozenset[Capability] = NOTHING, struck: bool = False
+        self,
+        *on: Step[L, Any, *tuple[Any, ...]],
+        needs: frozenset[Capability] = NOTHING,
+        struck: bool = False,
+        signals: tuple[type[Any], ...] = (),
     ) -> Callable[[Callable[[L, Seen[object]], bool]], Callable[[L, Seen[object]], bool]]: ...
 
-    def goal(self, *on: AnyStep, needs: frozenset[Capability] = NOTHING, struck: bool = False) -> Any:
+    def goal(self, *on: AnyStep, needs: frozenset[Capability] = NOTHING, struck: bool = False,
+             signals: tuple[type[Any], ...] = ()) -> Any:  # fmt: skip
         """Declare a situation that a campaign must have seen. The check reads the ledger before it learns. With
-        `struck`, it is looked for in the operations that a fault has struck, otherwise in all others."""
-        return self._declare(on, needs=needs, kind=Kind.SOMETIMES, struck=struck)
+        `struck`, it is looked for in the operations that a fault has struck, otherwise in all others. With `signals`,
+        it is looked for in those that emitted a signal of one of these types."""
+        return self._declare(on, needs=needs, kind=Kind.SOMETIMES, struck=struck, signals=signals)
 
     def sight(self, slug: str, statement: str, on: AnyStep | Sequence[AnyStep], check: Callable[[L, Seen[Any]], bool],
               needs: frozenset[Capability] = NOTHING, struck: bool = False,

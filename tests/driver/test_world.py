@@ -92,6 +92,6 @@ def test_a_mistake_of_a_judge_is_not_blamed_on_the_implementation(monkeypatch):
     def stumble(ledger, seen):
         raise IndexError("our own mistake")
 
-    move.judges.without_signals = ((0, stumble),), ()
+    move.judges.without_signals = (), ((0, stumble),), ()
     with pytest.raises(IndexError, match="our own mistake"):
         run_scenario(ready, CONFIG, [("add_buffer", 1), ("attach_view",), ("poll",)])

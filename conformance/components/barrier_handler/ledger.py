@@ -73,14 +73,14 @@ class Clock:
             self.past = (*self.past, (self.starts, now, triggered, declined))
             self.starts = ()
 
-    def times(self, now: int, triggered: int) -> list[Times]:
+    def times(self, now: int, triggered: int) -> set[Times]:
         """Returns what the handler may return about its alignments now. What one took that was declined may be
         forgotten."""
-        known: list[Times] = []
+        known: set[Times] = set()
         for starts, end, when, declined in (*self.past, (self.starts, now, triggered, False)):
-            known += [(end - start, start - when) for start in starts]
+            known.update([(end - start, start - when) for start in starts])
             if declined:
-                known += [*[(0, delay) for _, delay in known], (0, 0)]
+                known.update([(0, delay) for _, delay in known], ((0, 0),))
         return known
 
 
@@ -115,7 +115,7 @@ class Ledger(PortLedger):
         self.upstream.resumed = ()
 
     # ---- queries -----------------------------------------------------------------------------------------------------
-    def times(self) -> list[Times]:
+    def times(self) -> set[Times]:
         """Returns what the handler may return about its alignments now."""
         return self.clock.times(self.upstream.now, self._triggered())
 

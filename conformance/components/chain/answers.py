@@ -13,12 +13,12 @@ def is_unaligned(element: Element | None) -> bool:
 
 def acknowledged(signals: list[Signal]) -> list[int]:
     """Returns the checkpoints that these signals acknowledge."""
-    return [one.checkpoint for one in signals if type(one) is CheckpointAcknowledged]
+    return [one.checkpoint for one in signals if type(one) is CheckpointAcknowledged] if signals else []
 
 
 def declines(signals: list[Signal]) -> list[CheckpointDeclined]:
     """Returns the signals that decline a checkpoint."""
-    return [one for one in signals if type(one) is CheckpointDeclined]
+    return [one for one in signals if type(one) is CheckpointDeclined] if signals else []
 
 
 def was_declined(checkpoint: int, signals: list[Signal]) -> bool:

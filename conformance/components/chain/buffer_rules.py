@@ -36,16 +36,21 @@ def credit_of_a_chain_is_backed_by_buffers(ledger: Ledger, seen: Seen[object]) -
     """The credit of a remote producer and the data buffers that wait at the consumer are together never more than the
     exclusive buffers of the channel and the floating buffers."""
     exclusive, floating = ledger.config.exclusive_buffers, ledger.config.floating_buffers
-    used = [lane.credit.granted + lane.at_consumer for lane in ledger.lanes if lane.remote]
-    for number in used:
+    borrowed, judged = 0, False
+    for lane in ledger.lanes:
+        if not lane.remote:
+            continue
+        number = lane.credit.granted + lane.at_consumer
+        judged |= number != 0
         if number > exclusive + floating:
             owed = f"a channel has {many(exclusive, 'exclusive buffer')} and shares {many(floating, 'floating buffer')}"
             return Broken(FailureClass.PROTOCOL, owed, f"credit and waiting data need {many(number, 'buffer')}")
-    borrowed = sum(max(number - exclusive, 0) for number in used)
+        if number > exclusive:
+            borrowed += number - exclusive
     if borrowed > floating:
         owed = f"the channels share {many(floating, 'floating buffer')}"
         return Broken(FailureClass.PROTOCOL, owed, f"credit and waiting data of all channels need {borrowed} of them")
-    return any(used)
+    return judged
 
 
 @rule(steps.recover, steps.finish_recovery, steps.transfer, steps.consume, invariant="I-96", after_learning=True,

@@ -20,7 +20,7 @@ def _taken(seen: Seen[Any]) -> list[Any]:
     return [signal.element for signal in seen.signals if type(signal) is ElementTaken]
 
 
-@goal(steps.run_mail)
+@goal(steps.run_mail, signals=(ElementTaken,))
 def a_mail_took_several_priority_events(ledger: Ledger, seen: Seen[bool]) -> bool:
     """One mail took two priority events or more."""
     return len(_taken(seen)) > 1
@@ -32,20 +32,20 @@ def a_mail_found_no_priority_event(ledger: Ledger, seen: Seen[bool]) -> bool:
     return seen.value is True and not seen.signals
 
 
-@goal(steps.process)
+@goal(steps.process, signals=(ElementTaken,))
 def the_default_action_took_a_priority_event(ledger: Ledger, seen: Seen[InputStatus]) -> bool:
     """The default action took an unaligned barrier or an announcement before a mail did."""
     urgent = [sent.element for sent in ledger.lanes[0].urgent]
     return any(isinstance(one, Announcement) or one in urgent for one in _taken(seen))
 
 
-@goal(steps.process)
+@goal(steps.process, signals=(ElementTaken,))
 def an_announced_barrier_came_in_its_turn(ledger: Ledger, seen: Seen[InputStatus]) -> bool:
     """The default action took a timeoutable barrier behind the records in front of it."""
     return any(isinstance(one, Barrier) and one.data_type.needs_announcement for one in _taken(seen))
 
 
-@goal(steps.run_mail)
+@goal(steps.run_mail, signals=(ElementTaken,))
 def an_announced_barrier_overtook_records(ledger: Ledger, seen: Seen[bool]) -> bool:
     """A mail took an announced barrier while records in front of it were waiting."""
     urgent = [sent.element for lane in ledger.lanes for sent in lane.urgent]
@@ -65,12 +65,10 @@ def an_element_arrived_while_the_task_acted(ledger: Ledger, seen: Seen[Any]) -> 
     return ledger.flying > 1 and bool(seen.signals)
 
 
-@goal(*steps.ACTS)
+@goal(*steps.ACTS, signals=(CheckpointDeclined,))
 def the_inputs_refused_a_checkpoint(ledger: Ledger, seen: Seen[Any]) -> bool:
     """A checkpoint was declined because a newer barrier had arrived in a channel, and was not taken."""
-    return any(
-        type(signal) is CheckpointDeclined and any(lane.urgent for lane in ledger.lanes) for signal in seen.signals
-    )
+    return any(lane.urgent for lane in ledger.lanes)
 
 
 @goal(steps.process)

@@ -18,7 +18,7 @@ RULES = Rules[Ledger]("task-restore")
 goal = RULES.goal
 
 
-@goal(steps.turn)
+@goal(steps.turn, signals=(GateConverted,))
 def a_gate_was_converted_while_another_was_never_read(ledger: Ledger, seen: Seen[Turn]) -> bool:
     """A gate was converted while another one, with recovered data, was not converted and not read."""
     return any(
