@@ -96,8 +96,8 @@ class Ledger(PortLedger):
         if self.config.recovery is Recovery.PUSHED:
             return True
         if self.config.recovery is Recovery.IN_MEMORY:
-            return all(lane.input_done for lane in self.lanes)
-        return all(lane.state_consumed for lane in self.lanes)
+            return False not in [lane.input_done for lane in self.lanes]
+        return False not in [lane.state_consumed for lane in self.lanes]
 
     def completes(self, channel: int, element: Element) -> int:
         """Returns the checkpoint that is complete when the consumer has taken this element; 0: none."""

@@ -354,7 +354,7 @@ def _judge_contents(
         if sent is None:
             continue
         judged = True
-        ids = tuple(one for part in parts if channel < len(part) for one in part[channel])
+        ids = tuple([one for part in parts if channel < len(part) for one in part[channel]])
         if ids != tuple(range(sent)) and (observed := fault(sent, ids)):
             owed = (
                 f"the counted records, the input state and the output state of checkpoint {ledger.history.reading}, "

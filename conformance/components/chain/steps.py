@@ -63,8 +63,11 @@ def output_left(ledger: Ledger) -> Sequence[tuple[int]]:
 
 def output_complete(ledger: Ledger) -> Sequence[tuple[int]]:
     """Channels whose output state was pushed completely and whose producer has not started."""
-    there = [lane for lane in ledger.lanes if lane.output_next == lane.recovered_end]
-    return [(lane.channel,) for lane in there if not lane.producing and not lane.over]
+    return [
+        (lane.channel,)
+        for lane in ledger.lanes
+        if lane.output_next == lane.recovered_end and not lane.producing and not lane.over
+    ]
 
 
 def input_left(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -86,12 +89,11 @@ def transferable(ledger: Ledger) -> Sequence[tuple[int]]:
 
 def sendable(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """Channels whose producer runs and is not back-pressured, with one or two records."""
-    return [
-        (lane.channel, count)
-        for lane in ledger.lanes
-        if lane.producing and lane.sent - lane.counted < MOST_IN_FLIGHT
-        for count in (1, 2)
-    ]
+    found: list[tuple[int, int]] = []
+    for lane in ledger.lanes:
+        if lane.producing and lane.sent - lane.counted < MOST_IN_FLIGHT:
+            found += ((lane.channel, 1), (lane.channel, 2))
+    return found
 
 
 def barriers(ledger: Ledger) -> Sequence[tuple[int, int, str]]:
@@ -99,19 +101,17 @@ def barriers(ledger: Ledger) -> Sequence[tuple[int, int, str]]:
     third checkpoint, from the first on, may be followed by a new one before it is over."""
     known, cuts, last = ledger.checkpoints.known, ledger.history.cuts, len(ledger.history.cuts)
     recent = known[-_OPEN:]
-    late = [
-        (lane.channel, one, cuts[one].alignment)
-        for lane in ledger.lanes
-        if lane.producing
-        for one in recent
-        if one > lane.newest
-    ]
+    producing = [lane for lane in ledger.lanes if lane.producing]
+    if not producing:
+        return DISABLED
+    found = [(lane.channel, one, cuts[one].alignment) for lane in producing for one in recent if one > lane.newest]
     alignment = ledger.alignment
     settled = not known or (alignment.current == known[-1] and not alignment.pending)
-    if last >= MOST_CHECKPOINTS or not (settled or last % 3 == 1):
-        return late
-    lanes = [lane for lane in ledger.lanes if lane.producing and len(lane.unaligned()) < 2]
-    return late + [(lane.channel, last + 1, alignment) for lane in lanes for alignment in _ALIGNMENTS]
+    if last < MOST_CHECKPOINTS and (settled or last % 3 == 1):
+        for lane in producing:
+            if len(lane.unaligned()) < 2:
+                found += [(lane.channel, last + 1, one) for one in _ALIGNMENTS]
+    return found
 
 
 def may_convert(ledger: Ledger) -> Sequence[tuple[()]]:
