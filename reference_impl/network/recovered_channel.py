@@ -201,7 +201,7 @@ class RecoveredChannel(Faulty, Channel, RecoveredChannelPort):
     # ---- observers ---------------------------------------------------------------------------------------------------
     def in_use(self) -> int:
         """V16. The number of recovered buffers in the queue (Flink: `getBuffersInUseCount`)."""
-        return sum(data is not END_OF_RECOVERED_STATE for data in self.queue)
+        return sum([data is not END_OF_RECOVERED_STATE for data in self.queue])
 
     def persisted(self, checkpoint: int) -> tuple[int, ...]:
         """V17. Nothing: a recovered channel writes no input state."""

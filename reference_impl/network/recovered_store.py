@@ -70,7 +70,7 @@ class RecoveredStore:
 
     def count(self) -> int:
         """L23, remote-channel.md R32. The number of data buffers in the recovered queue."""
-        return sum(type(element) is Buffer for element in self.queued)
+        return sum([type(element) is Buffer for element in self.queued])
 
     def clear(self) -> None:
         """L16, L25, remote-channel.md R25, R34. Drop everything that is left; recovery is over."""
@@ -96,7 +96,10 @@ class PushedStore(RecoveredStore):
 
         This removes nothing: the checkpoint of a recovery barrier in front may be about to start.
         """
-        return next((element for element in self.queued if type(element) is not RecoveryBarrier), None)
+        for element in self.queued:
+            if type(element) is not RecoveryBarrier:
+                return element
+        return None
 
     def next_type(self) -> Next:
         """L15, remote-channel.md R23. What the next take from here finds, behind recovery barriers in front."""
@@ -156,7 +159,7 @@ class PushedStore(RecoveredStore):
 
 def records(elements: list[Any]) -> tuple[int, ...]:
     """L19, L20, remote-channel.md R29, recovered-channel.md V13. The records of the data buffers, in their order."""
-    return tuple(record for element in elements if type(element) is Buffer for record in element.ids)
+    return tuple([record for element in elements if type(element) is Buffer for record in element.ids])
 
 
 def make_store(config: ChannelConfig) -> RecoveredStore:

@@ -335,7 +335,7 @@ class RemoteChannel(Faulty, PhysicalChannel, RemoteChannelPort):
     # ---- observers and release ---------------------------------------------------------------------------------------
     def in_use(self) -> int:
         """R32. The number of buffers that wait in the channel (Flink: `getBuffersInUseCount`)."""
-        return self.recovered.count() + sum(type(one.element) is Buffer for one in self.received)
+        return self.recovered.count() + sum([type(one.element) is Buffer for one in self.received])
 
     def in_recovery(self) -> bool:
         """R32. Whether the end of recovered data was not taken yet."""
