@@ -192,16 +192,17 @@ class Search:
     def _draw(self, world: World, by_phase: Tables, length: int, draw: Callable[[], float]) -> None:
         """Perform steps until the length is reached, or little can happen any more. Raises: Violation."""
         ledger, perform, threads = world.ledger, world.perform, world.threads
-        final = self.program.component.final_phase
+        final, phase = self.program.component.final_phase, ""
         patience = _LAST_STEPS
         for _ in range(length - len(world.performed)):
-            phase = ledger.phase
+            if ledger.phase != phase:
+                phase = ledger.phase
+                table = by_phase[phase]
+                size = len(table)
             if phase == final:
                 patience -= 1
                 if patience < 0:
                     return
-            table = by_phase[phase]
-            size = len(table)
             for _ in _DRAWS:
                 step, options, thread_name = table[floor(draw() * size)]
                 if thread_name:
@@ -221,7 +222,7 @@ class Search:
     def _draw_fine(self, world: World, by_phase: Tables, habit: Habit, length: int, draw: Callable[[], float]) -> None:
         """As `_draw`, but operations pause, so that other threads can run in between. Raises: Violation."""
         ledger, perform, threads, performed = world.ledger, world.perform, world.threads, world.performed
-        final = self.program.component.final_phase
+        final, phase = self.program.component.final_phase, ""
         runs, fair, preemptions = habit
         everybody = tuple(threads.values())
         counted = preemptions >= 0
@@ -242,13 +243,14 @@ class Search:
                 if thread.waits_for is not None and thread.waits_for.ready():
                     perform((RUN, thread.name, "") if draw() < runs else (FINISH, thread.name))
                     continue
-            phase = ledger.phase
+            if ledger.phase != phase:
+                phase = ledger.phase
+                table = by_phase[phase]
+                size = len(table)
             if phase == final:
                 patience -= 1
                 if patience < 0:
                     return
-            table = by_phase[phase]
-            size = len(table)
             for _ in _DRAWS:
                 step, options, thread_name = table[floor(draw() * size)]
                 if thread_name:
