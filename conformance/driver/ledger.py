@@ -18,11 +18,11 @@ FAILING = "failing"
 """The phase of a ledger whose task fails as soon as a poll fails with the error that the port keeps."""
 
 
-NEXT_CALL = (1,)
-"""A fault strikes the next call at its place."""
 _ANY_CALL = (1, 1, 1, 1, 2, 3)
 """A fault strikes the next call at its place or a later one, each as often as a search draws it. Few loops make more
 than three calls in a scenario."""
+NEXT_CALL = (1,) * len(_ANY_CALL)
+"""A fault strikes the next call at its place. It is there as often, so that all faults are drawn equally often."""
 
 
 _LATER = (FaultKind.THROWS, FaultKind.REFUSES)

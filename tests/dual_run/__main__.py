@@ -90,9 +90,13 @@ def compared(case: Case, before: Version, after: Version, names: Names, both_dra
 @click.option("--component", "components", multiple=True, help="Only this component; may be given more than once.")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(list(SHARES)), default=list(SHARES))
 @click.option("--processes", default=2, type=click.IntRange(1), show_default=True)
+@click.option(
+    "--one-way", is_flag=True, help="Draw with REVISION only: it cannot read the steps that have changed since."
+)
 @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write the tables here, too.")
 def main(
-    revision: str, scenarios: int, components: Sequence[str], kinds: Sequence[str], processes: int, report: Path | None
+    revision: str, scenarios: int, components: Sequence[str], kinds: Sequence[str], processes: int, one_way: bool,
+    report: Path | None,
 ) -> None:  # fmt: skip
     """Compare the working copy with REVISION. Exit status 1 if there is a difference that nobody has explained."""
     understood = read_toml(UNDERSTOOD, dict[str, list[Understood]], "tables [[understood]] with why").get(
@@ -110,7 +114,7 @@ def main(
         def compare(case: Case) -> tuple[Case, Comparison]:
             pair = pairs.get()
             try:
-                return case, compared(case, *pair, names, case.component in two["components"])
+                return case, compared(case, *pair, names, case.component in two["components"] and not one_way)
             finally:
                 pairs.put(pair)
 

@@ -38,7 +38,7 @@ def run(steps, implementation="known-bug:B-01", component="subpartition"):
     return replay(scenario, find_implementation(implementation))
 
 
-STEPS = [["attach_view"], ["resume"], ["aligned_barrier", 1], ["poll"], ["unaligned_barrier", 2], ["poll"]]
+STEPS = [["attach_view"], ["append"], ["aligned_barrier", 1], ["poll"], ["unaligned_barrier", 2], ["poll"]]
 
 
 def test_the_story_of_a_failure():
@@ -46,7 +46,7 @@ def test_the_story_of_a_failure():
     told = [(one.number, one.actor, one.step, one.answer, one.signals, one.mark) for one in story.steps]
     assert told == [
         (1, "consumer", "attach_view", "done", "", Mark.NONE),
-        (2, "consumer", "resume", "", "", Mark.SKIPPED),
+        (2, "producer", "append", "", "", Mark.SKIPPED),
         (3, "producer", "aligned_barrier (checkpoint 1)", "added", "data is available", Mark.NONE),
         (4, "consumer", "poll", "aligned barrier 1, sequence number 0, next type none, backlog 0", "", Mark.NONE),
         (5, "producer", "unaligned_barrier (checkpoint 2)", "added", "", Mark.DIVERGENT),
@@ -58,7 +58,7 @@ def test_the_story_of_a_failure():
     assert story.outcome == "added; no signal"
     assert story.reference == "added; signals: a priority event with sequence number 1 is available"
     assert story.earlier is None
-    assert "| 2 | consumer | `resume` |  |  | skipped |" in story_markdown(story)
+    assert "| 2 | producer | `append` |  |  | skipped |" in story_markdown(story)
     assert (
         "| **5** | **producer** | **`unaligned_barrier (checkpoint 2)`** | **added** |  | **here** |"
         in story_markdown(story)

@@ -193,8 +193,8 @@ def finish(port: SubpartitionPort, ledger: Ledger) -> Answer[None]:
 
 
 add_late = add_buffer.also("after the end", ENDED, when=one_record, weight=2)
-timeoutable_late = timeoutable_barrier.also("after the end", ENDED, when=late_barrier, end=Ledger.refuse, weight=2)
-unaligned_late = unaligned_barrier.also("after the end", ENDED, when=late_barrier, end=Ledger.refuse, weight=2)
+timeoutable_late = timeoutable_barrier.also("after the end", ENDED, when=late_barrier, end=Ledger.refuse, weight=1)
+unaligned_late = unaligned_barrier.also("after the end", ENDED, when=late_barrier, end=Ledger.refuse, weight=1)
 finish_again = finish.also("again", ENDED, when=always, weight=2)
 
 
