@@ -82,7 +82,7 @@ abstract class ChannelSubject implements Subject {
         return signals.take();
     }
 
-    /** Lets a call at this place fail; answers false if this subject cannot. */
+    /** Lets a call at this place fail; returns false if this subject cannot. */
     boolean fault(String place, String kind, long nth) throws Exception {
         if (!place.equals(RecordingStateWriter.PLACE) || !kind.equals("throws") || nth > 1) {
             return false; // the recording writer lets the next call fail only
@@ -108,7 +108,7 @@ abstract class ChannelSubject implements Subject {
         }
     }
 
-    /** Answers the element and recycles its buffer at once. */
+    /** Returns the element and recycles its buffer at once. */
     ObjectNode answer(InputChannel.BufferAndAvailability taken) throws IOException {
         try {
             return Elements.taken(taken);

@@ -156,7 +156,7 @@ final class ConsumerLoopSubject implements Subject {
         signals.add(signal);
     }
 
-    /** Answers what {@code AbstractStreamTaskNetworkInput.emitNext} does. */
+    /** Returns what {@code AbstractStreamTaskNetworkInput.emitNext} does. */
     private String process() throws Exception {
         Optional<BufferOrEvent> next = input.pollNext();
         if (next.isEmpty()) {

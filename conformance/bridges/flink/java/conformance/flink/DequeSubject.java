@@ -9,7 +9,7 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Arra
 /** Flink's {@link PrioritizedDeque}. */
 final class DequeSubject implements Subject {
 
-    /** Items with one label are equal, so that a deque that compares with {@code equals} answers wrongly. */
+    /** Items with one label are equal, so that a deque that compares with {@code equals} returns wrong results. */
     private static final class Item {
         private final int handle;
         private final int label;

@@ -8,24 +8,24 @@ import org.apache.flink.runtime.io.network.partition.consumer.ConsumerAccess;
 import org.apache.flink.runtime.io.network.partition.consumer.InputChannel;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
-/** Translates elements that Flink handed out to elements of the port. */
+/** Translates elements that Flink returned to elements of the port. */
 final class Elements {
 
     private Elements() {}
 
-    /** An element that a subpartition handed out. The caller must recycle the buffer. */
+    /** An element that a subpartition returned. The caller must recycle the buffer. */
     static ObjectNode decode(Buffer buffer) throws IOException {
         return buffer.isBuffer() ? data(buffer) : Events.decode(buffer);
     }
 
-    /** An element that a gate handed out. */
+    /** An element that a gate returned. */
     static ObjectNode decode(BufferOrEvent polled) {
         return polled.isBuffer()
                 ? data(polled.getBuffer())
                 : Events.describe(polled.getEvent(), polled.hasPriority());
     }
 
-    /** An element that a channel handed out. The caller must recycle the buffer. */
+    /** An element that a channel returned. The caller must recycle the buffer. */
     static ObjectNode taken(InputChannel.BufferAndAvailability taken) throws IOException {
         Buffer buffer = taken.buffer();
         ObjectNode answer = Json.object();

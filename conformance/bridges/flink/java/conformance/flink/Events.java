@@ -82,7 +82,7 @@ final class Events {
         return (CheckpointBarrier) event;
     }
 
-    /** An event that a subpartition handed out. Its data type must agree with the alignment of a barrier. */
+    /** An event that a subpartition returned. Its data type must agree with the alignment of a barrier. */
     static ObjectNode decode(Buffer buffer) throws IOException {
         AbstractEvent event = event(buffer);
         if (event instanceof CheckpointBarrier) {

@@ -24,7 +24,7 @@ final class Faults {
     }
 
     /**
-     * Lets a request of a subpartition or of exclusive buffers throw, whichever channel makes it; answers false for other
+     * Lets a request of a subpartition or of exclusive buffers throw, whichever channel makes it; returns false for other
      * places and kinds.
      */
     boolean armSetup(String place, String kind, long nth) {

@@ -140,7 +140,7 @@ final class GateFixture {
         nextSequenceNumbers[channel]++;
     }
 
-    /** Lets the next call of the channel state writer throw, and tells of it when it does. */
+    /** Lets the next call of the channel state writer throw, and reports it when it does. */
     void failNextInput(Runnable struck) {
         writer.failNextInput(struck);
     }

@@ -92,7 +92,7 @@ final class GateSubject implements Subject {
         return signals.take();
     }
 
-    /** Lets a call at this place throw; answers false if this subject cannot. */
+    /** Lets a call at this place throw; returns false if this subject cannot. */
     private boolean fault(String place, String kind, long nth) {
         if (!place.equals(RecordingStateWriter.PLACE)) {
             return faults.armSetup(place, kind, nth);

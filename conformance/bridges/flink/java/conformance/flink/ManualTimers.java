@@ -10,7 +10,7 @@ import org.apache.flink.util.clock.ManualClock;
 
 /**
  * The timers of a task, in place of its timer service and its mailbox ({@code
- * BarrierAlignmentUtil.createRegisterTimerCallback}). Time passes only when it is told to.
+ * BarrierAlignmentUtil.createRegisterTimerCallback}). Time passes only when it is asked to.
  */
 final class ManualTimers implements DelayableTimer {
 

@@ -6,7 +6,7 @@ import java.util.Map;
 
 /**
  * An object with a few methods of a large interface of Flink, in place of a part of Flink that the suite does not run.
- * A call of any other method fails, so that nothing is answered in its place.
+ * A call of any other method fails, so that nothing is returned in its place.
  */
 public final class Partial {
 

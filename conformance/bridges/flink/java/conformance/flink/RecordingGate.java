@@ -7,7 +7,7 @@ import org.apache.flink.runtime.checkpoint.channel.InputChannelInfo;
 import org.apache.flink.runtime.io.network.api.CheckpointBarrier;
 import org.apache.flink.runtime.io.network.partition.consumer.CheckpointableInput;
 
-/** A gate, as a barrier handler knows it. What the gate is told of checkpoints also becomes a signal. */
+/** A gate, as a barrier handler knows it. Its calls about checkpoints also become a signal. */
 final class RecordingGate implements CheckpointableInput {
 
     private final CheckpointableInput gate;

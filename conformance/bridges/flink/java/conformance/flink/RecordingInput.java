@@ -8,7 +8,7 @@ import org.apache.flink.runtime.checkpoint.channel.InputChannelInfo;
 import org.apache.flink.runtime.io.network.api.CheckpointBarrier;
 import org.apache.flink.runtime.io.network.partition.consumer.CheckpointableInput;
 
-/** All channels of a task as one input. What the barrier handler tells it becomes a signal. */
+/** All channels of a task as one input. Calls of the barrier handler become signals. */
 final class RecordingInput implements CheckpointableInput {
 
     static final String PLACE = "checkpoint-start";

@@ -17,7 +17,7 @@ import org.apache.flink.util.CloseableIterator;
 import org.apache.flink.util.Preconditions;
 
 /**
- * A channel state writer that writes nothing. It signals what it is told, and its results end when a scenario says so.
+ * A channel state writer that writes nothing. It signals its calls, and its results end when a scenario says so.
  * Like Flink's, it refuses a checkpoint that it has begun, and the result of one that it does not hold.
  */
 final class RecordingResults implements ChannelStateWriter {
@@ -79,7 +79,7 @@ final class RecordingResults implements ChannelStateWriter {
         return WriteResults.of(result.inputs, result.outputs);
     }
 
-    // ---- whoever has in-flight data calls these, which are not here
+    // ---- who has in-flight data calls these, which are not here
 
     @Override
     public void addInputData(

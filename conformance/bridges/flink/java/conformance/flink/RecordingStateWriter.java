@@ -28,7 +28,7 @@ final class RecordingStateWriter implements ChannelStateWriter {
     /** Input state by checkpoint and channel. */
     private final Map<Long, Map<InputChannelInfo, List<Integer>>> inputs = new HashMap<>();
     private int open;
-    /** Told of the next call of {@link #addInputData}, which fails; null if it does not fail. */
+    /** Notified of the next call of {@link #addInputData}, which fails; null if it does not fail. */
     private Runnable inputFault;
     /** The same of the next call that hands over output state. */
     private Runnable outputFault;
@@ -38,7 +38,7 @@ final class RecordingStateWriter implements ChannelStateWriter {
         return open;
     }
 
-    /** The output state of a checkpoint, as the port answers it. */
+    /** The output state of a checkpoint, as the port returns it. */
     ObjectNode persisted(long checkpoint) {
         Written written = checkpoints.get(checkpoint);
         if (written == null) {
@@ -54,12 +54,12 @@ final class RecordingStateWriter implements ChannelStateWriter {
         return inputs.getOrDefault(checkpoint, Map.of()).getOrDefault(channel, List.of());
     }
 
-    /** Lets the next {@link #addInputData} fail, and tells of it when it does. */
+    /** Lets the next {@link #addInputData} fail, and reports it when it does. */
     void failNextInput(Runnable struck) {
         inputFault = struck;
     }
 
-    /** Lets the next {@link #addOutputData} or {@link #addOutputDataFuture} fail, and tells of it when it does. */
+    /** Lets the next {@link #addOutputData} or {@link #addOutputDataFuture} fail, and reports it when it does. */
     void failNextOutput(Runnable struck) {
         outputFault = struck;
     }

@@ -75,7 +75,7 @@ final class Segments implements BufferRecycler {
         return ids;
     }
 
-    /** Flink handed out something that cannot have been added. It is no error of the port, so it counts as a crash. */
+    /** Flink returned something that cannot have been added. It is no error of the port, so it counts as a crash. */
     static final class Garbled extends RuntimeException {
 
         private static final long serialVersionUID = 1L;

@@ -102,7 +102,7 @@ final class SubpartitionSubject implements Subject, BufferAvailabilityListener {
         signals.priorityAvailable(sequenceNumber);
     }
 
-    /** Lets the next call at this place fail; answers false if it cannot. */
+    /** Lets the next call at this place fail; returns false if it cannot. */
     private boolean fault(String place, String kind, long nth) {
         switch (place) {
             case "availability-listener":

@@ -247,7 +247,7 @@ final class TaskRestoreSubject implements Subject {
         };
     }
 
-    /** The executor of channel state waits until it is told to go on. */
+    /** The executor of channel state waits until it is asked to go on. */
     private static void pause() throws IOException {
         try {
             TurnThread.pause();

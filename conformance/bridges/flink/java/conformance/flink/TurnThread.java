@@ -1,6 +1,6 @@
 package conformance.flink;
 
-/** A thread that runs only while it is told to, until it ends or pauses. */
+/** A thread that runs only while it is asked to, until it ends or pauses. */
 public final class TurnThread {
 
     private static final ThreadLocal<TurnThread> CURRENT = new ThreadLocal<>();
@@ -41,7 +41,7 @@ public final class TurnThread {
         }
     }
 
-    /** Called by such a thread: it waits until it is told to run. */
+    /** Called by such a thread: it waits until it is asked to run. */
     static void pause() throws InterruptedException {
         TurnThread current = CURRENT.get();
         if (current == null) {

@@ -217,7 +217,7 @@ final class WriterSubject implements Subject {
         signals.add(Json.tagged("buffer-recycled").put("record", record));
     }
 
-    // ---- whoever looks
+    // ---- observers
 
     private static ObjectNode described(WriterAccess.Executed request) {
         if (request == null) {

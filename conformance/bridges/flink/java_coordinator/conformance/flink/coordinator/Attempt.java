@@ -65,7 +65,7 @@ final class Attempt implements HolderAccess.Attempt {
     /**
      * The attempt has failed, was cancelled or has finished. Requests to it fail at once: {@code
      * Execution.transitionState} completes the future of the terminal state, and {@code ExecutionSubtaskAccess} then
-     * fails all requests that are not answered. What was on its way from the task is refused or lost.
+     * fails all requests that are not acknowledged. What was on its way from the task is refused or lost.
      */
     void end() {
         state = State.OVER;
@@ -99,14 +99,14 @@ final class Attempt implements HolderAccess.Attempt {
         }
     }
 
-    /** The task handles the oldest event, and answers. */
+    /** The task handles the oldest event, and acknowledges it. */
     Message deliver() {
         Request oldest = requests.remove();
         handled.add(oldest);
         return oldest.event;
     }
 
-    /** The oldest answer arrives. */
+    /** The oldest acknowledgement arrives. */
     void reply() {
         handled.remove().reply.complete(Acknowledge.get());
     }
@@ -119,7 +119,7 @@ final class Attempt implements HolderAccess.Attempt {
         handled.remove().reply.completeExceptionally(lost());
     }
 
-    /** A request whose answer does not come fails when its time is over. */
+    /** A request whose acknowledgement does not come fails when its time is over. */
     private static TimeoutException lost() {
         return new TimeoutException("no answer");
     }

@@ -58,7 +58,7 @@ final class CoordinatorSubject implements Subject {
                 master.trigger(arguments.number(0));
                 return null;
             case "inject":
-                return null; // since FLINK-26029 no holder is told that the barriers leave
+                return null; // since FLINK-26029 no holder is notified that the barriers leave
             case "abort_triggering":
                 master.abortTriggering();
                 return null;
@@ -162,7 +162,7 @@ final class CoordinatorSubject implements Subject {
 
     /**
      * {@code RegularOperatorChain.snapshotState}: after the synchronous part of all operators, {@code
-     * OperatorChain.sendAcknowledgeCheckpointEvent} tells the coordinator. If it throws, nothing is sent.
+     * OperatorChain.sendAcknowledgeCheckpointEvent} notifies the coordinator. If it throws, nothing is sent.
      */
     private static void snapshot(Attempt attempt, long checkpoint, boolean succeeds, JsonNode hook)
             throws BadRequest {

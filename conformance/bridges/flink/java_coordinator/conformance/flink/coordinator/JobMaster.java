@@ -129,13 +129,13 @@ final class JobMaster implements HolderAccess.Attempts {
 
     // ---- attempts
 
-    /** The task executor tells the job master that the task is initializing ({@code updateTaskExecutionState}). */
+    /** The task executor notifies the job master that the task is initializing ({@code updateTaskExecutionState}). */
     void run(Attempt attempt) {
         mainThread.execute(attempt::switchToRunning);
     }
 
     /**
-     * {@code Execution.processFail}, then {@code DefaultScheduler.onTaskFailed}, which tells the coordinators. In the
+     * {@code Execution.processFail}, then {@code DefaultScheduler.onTaskFailed}, which notifies the coordinators. In the
      * same turn {@code CheckpointCoordinatorDeActivator} stops the checkpoint scheduler, since the job is restarting or
      * not all of it is running, and {@code CheckpointCoordinator.stopCheckpointScheduler} aborts what is pending.
      */
@@ -151,7 +151,7 @@ final class JobMaster implements HolderAccess.Attempts {
                 });
     }
 
-    /** {@code Execution.markFinished}. No coordinator is told. */
+    /** {@code Execution.markFinished}. No coordinator is notified. */
     void finish(Attempt attempt) throws Exception {
         mainThread.within(attempt::end);
     }
@@ -243,7 +243,7 @@ final class JobMaster implements HolderAccess.Attempts {
     /**
      * A report arrives: {@code DefaultOperatorCoordinatorHandler.deliverOperatorEventToCoordinator}. If the attempt is
      * over, the request is refused, which nobody hears any more. An attempt that was deployed cannot send a report
-     * before the job master knows that it is initializing ({@code Task.doRun} tells it before it runs the operators).
+     * before the job master knows that it is initializing ({@code Task.doRun} notifies it before it runs the operators).
      */
     void arrive(Attempt attempt, OperatorEvent report) {
         mainThread.execute(

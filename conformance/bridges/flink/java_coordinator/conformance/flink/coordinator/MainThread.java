@@ -6,7 +6,7 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.flink.runtime.concurrent.ComponentMainThreadExecutor;
 
-/** The main thread of the job master as a queue: what is executed in it runs when it is told to, one action a turn. */
+/** The main thread of the job master as a queue: what is executed in it runs when it is asked to, one action a turn. */
 final class MainThread implements ComponentMainThreadExecutor {
 
     private final Signals signals;

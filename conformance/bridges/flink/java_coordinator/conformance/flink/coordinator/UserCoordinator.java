@@ -10,7 +10,7 @@ import org.apache.flink.runtime.operators.coordination.OperatorCoordinator;
 import org.apache.flink.runtime.operators.coordination.OperatorEvent;
 import org.apache.flink.util.FlinkException;
 
-/** The user's coordinator: it tells what it is told, and keeps the gateways and the futures of checkpoints. */
+/** The user's coordinator: it signals its calls, and keeps the gateways and the futures of checkpoints. */
 final class UserCoordinator implements OperatorCoordinator {
 
     private final Context context;
@@ -47,7 +47,7 @@ final class UserCoordinator implements OperatorCoordinator {
         context.failJob(new FlinkException("the coordinator failed"));
     }
 
-    // ---- what the coordinator is told
+    // ---- notifications of the coordinator
 
     @Override
     public void executionAttemptReady(int subtask, int attempt, SubtaskGateway gateway) {

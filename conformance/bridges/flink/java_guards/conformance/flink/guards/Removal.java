@@ -16,11 +16,11 @@ final class Removal {
 
     /** What happens at the place. */
     enum Change {
-        /** The field or the method, which is a boolean, answers true from now on. */
+        /** The field or the method, which is a boolean, returns true from now on. */
         TRUE,
-        /** It answers false. */
+        /** It returns false. */
         FALSE,
-        /** The method, which answers nothing, is not called. */
+        /** The method, which returns nothing, is not called. */
         LEFT_OUT,
         /** The next conditional jump is always taken. */
         JUMPS,

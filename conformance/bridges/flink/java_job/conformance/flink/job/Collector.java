@@ -13,7 +13,7 @@ import org.apache.flink.streaming.api.operators.BoundedOneInput;
 import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 
-/** The last operator. What reached it is in its state, so that a restart rolls it back, and is told at the end. */
+/** The last operator. What reached it is in its state, so that a restart rolls it back, and is reported at the end. */
 final class Collector extends AbstractStreamOperator<Integer>
         implements OneInputStreamOperator<Integer, Integer>, BoundedOneInput {
 

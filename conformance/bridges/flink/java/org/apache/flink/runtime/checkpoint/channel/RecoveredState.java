@@ -24,7 +24,7 @@ import org.apache.flink.runtime.state.memory.ByteStreamStateHandle;
 /** The channel state that a task recovers from, as Flink stores it: one file for the input, one for the output. */
 public final class RecoveredState {
 
-    /** Is told what is read out of a file. */
+    /** Is called with what is read out of a file. */
     public interface Reading {
         /** A segment is about to be read. */
         void begins() throws IOException;

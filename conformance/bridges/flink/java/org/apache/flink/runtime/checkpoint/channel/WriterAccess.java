@@ -13,7 +13,7 @@ import org.apache.flink.runtime.state.CheckpointStorageWorkerView;
 
 /**
  * The channel state writers of subtasks, and the executors that they share. The threads of the executors are Flink's,
- * but each executes a request only when it is told to.
+ * but each executes a request only when it is asked to.
  *
  * <p>An executor takes its requests from a queue that this class puts into it before it starts. The queue says that it
  * is empty, until the next request is asked for. So requests are executed in the order that the executor gives them.
@@ -173,7 +173,7 @@ public final class WriterAccess {
         }
     }
 
-    /** Hands out one request for each step. */
+    /** Returns one request for each step. */
     private static final class Queue extends ArrayDeque<ChannelStateWriteRequest> {
 
         private static final long serialVersionUID = 1L;

@@ -36,7 +36,7 @@ import org.apache.flink.streaming.runtime.partitioner.RebalancePartitioner;
 import org.apache.flink.streaming.runtime.tasks.mailbox.MailboxDefaultAction;
 
 /**
- * Flink's {@code StreamTask} with a mailbox and an executor of channel state that go on only when they are told to. Its
+ * Flink's {@code StreamTask} with a mailbox and an executor of channel state that go on only when they are asked to. Its
  * operators read whole buffers of the gates that are selected, one at a time; they do not know which gates have been
  * converted. The barrier handler is the one that Flink makes for such gates.
  */
@@ -260,7 +260,7 @@ public final class SteppedTask extends StreamTask<Integer, StreamOperator<Intege
         }
     }
 
-    /** Has a thread for what it executes, which runs when it is told to. */
+    /** Has a thread for what it executes, which runs when it is asked to. */
     private static final class Executor extends AbstractExecutorService {
 
         private final List<TurnThread> threads = new ArrayList<>();

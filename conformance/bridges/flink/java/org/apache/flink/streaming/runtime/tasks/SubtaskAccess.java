@@ -85,7 +85,7 @@ public final class SubtaskAccess {
     }
 
     /**
-     * The thread pool of a task. Each asynchronous part has a thread that runs when it is told to. What cancels one is
+     * The thread pool of a task. Each asynchronous part has a thread that runs when it is asked to. What cancels one is
      * executed at once, as if another thread of the pool had been idle.
      */
     public static final class Parts extends AbstractExecutorService {

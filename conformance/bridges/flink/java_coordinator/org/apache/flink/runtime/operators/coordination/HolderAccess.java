@@ -31,7 +31,7 @@ public final class HolderAccess {
 
         boolean isStillRunning();
 
-        /** Sends a serialized event; the answer is the reply of the task. Called in the main thread. */
+        /** Sends a serialized event; the future has the reply of the task. Called in the main thread. */
         CompletableFuture<Acknowledge> send(SerializedValue<OperatorEvent> event);
 
         void triggerFailover(Throwable cause);

@@ -10,7 +10,7 @@ import org.apache.flink.runtime.io.network.api.writer.ResultPartitionWriter;
 import org.apache.flink.runtime.io.network.buffer.BufferBuilder;
 import org.apache.flink.runtime.io.network.buffer.BufferConsumer;
 
-/** The result partition of a task, which only tells of the recovered output state that it is given. */
+/** The result partition of a task, which only reports the recovered output state that it is given. */
 public final class RecoveredPartition {
 
     private interface Both extends ResultPartitionWriter, CheckpointedResultPartition {}
@@ -18,8 +18,8 @@ public final class RecoveredPartition {
     private RecoveredPartition() {}
 
     /**
-     * {@code takes}: gives a buffer for recovered state. {@code added}: is told of each buffer, and must close it. {@code
-     * finished}: is told that there are no more.
+     * {@code takes}: gives a buffer for recovered state. {@code added}: gets each buffer, and must close it. {@code
+     * finished}: is called when there are no more.
      */
     public static ResultPartitionWriter of(
             Supplier<BufferBuilder> takes, Consumer<BufferConsumer> added, Runnable finished) {

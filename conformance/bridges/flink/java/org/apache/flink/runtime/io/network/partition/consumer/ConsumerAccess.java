@@ -136,7 +136,7 @@ public final class ConsumerAccess {
         return gate;
     }
 
-    /** Is told what happens at a gate. */
+    /** Is notified of what happens at a gate. */
     public interface Watcher {
         /** The reader takes this, and does not have it yet. */
         default void taken(BufferOrEvent element) {}
