@@ -57,7 +57,7 @@ class TaskCheckpoints(CheckpointedInputs):
         self.states = states
         self.operators = operators
         self.outputs = outputs or Outputs()
-        self.subtask = SubtaskCheckpoint(SubtaskCheckpointConfig(config.timeout), self.clock)
+        self.subtask = SubtaskCheckpoint(SubtaskCheckpointConfig(config.timeout), self.clock, inputs.faults)
         self.statuses: dict[int, CheckpointStatus] = {}
         """Status: by checkpoint of which the task has heard."""
 

@@ -40,10 +40,12 @@ class AsyncPart:
 class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
     """What the task's thread has begun goes on in asynchronous parts, several at a time."""
 
-    def __init__(self, config: SubtaskCheckpointConfig, clock: Clock | None = None) -> None:
-        """`clock`: that of the task; a coordinator that stands alone has its own."""
+    def __init__(
+        self, config: SubtaskCheckpointConfig, clock: Clock | None = None, faults: Faults | None = None
+    ) -> None:
+        """`clock`, `faults`: those of the task; a coordinator that stands alone has its own."""
         self.config = config
-        self.faults = Faults(self)
+        self.faults = faults or Faults(self)
         self.clock = clock or Clock()
         self.running = True
         self.last = 0

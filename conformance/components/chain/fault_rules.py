@@ -17,7 +17,7 @@ RULES = Rules[Ledger]("chain")
 rule, goal = RULES.rule, RULES.goal
 Restored = Seen[ChainCheckpoint | None, int, str]
 
-WRITING = (steps.barrier, steps.transfer, steps.consume)
+WRITING = (steps.barrier, steps.transfer, steps.consume, steps.trigger)
 """The steps that write state of a checkpoint."""
 STRIKEABLE = (*WRITING, steps.produce, steps.recover_output, steps.finish_output_recovery, steps.recover)
 

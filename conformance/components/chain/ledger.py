@@ -407,17 +407,30 @@ class Ledger(PortLedger):
         self.break_down(seen)
 
     def transfer_failed(self, seen: Seen[Any], *operands: int) -> None:
-        """Notes that input state could not be written: no checkpoint that is not over can complete any more."""
+        """Notes that input state could not be written."""
         self.flying -= 1
+        self._break_checkpoints(seen)
+
+    def consume_failed(self, seen: Seen[Any]) -> None:
+        """Notes that the consumer could not write input state, or not begin or end the writing of a checkpoint."""
+        self.flying -= 1
+        self._consumer_failed(seen)
+
+    def trigger_failed(self, seen: Seen[Any], checkpoint: int) -> None:
+        """Notes that the consumer could not begin the writing of a checkpoint."""
+        self._consumer_failed(seen)
+
+    def _break_checkpoints(self, seen: Seen[Any]) -> None:
+        """Notes that no checkpoint that is not over can complete any more."""
         self.checkpoints.unwritten = [
             one for one in self.checkpoints.known if not self.alignment.was_triggered_or_declined(one)
         ]
         self.break_down(seen)
 
-    def consume_failed(self, seen: Seen[Any]) -> None:
-        """Notes that the consumer could not write input state. Before, it may have declined an older checkpoint."""
+    def _consumer_failed(self, seen: Seen[Any]) -> None:
+        """Notes that the consumer fails. Before, it may have declined an older checkpoint."""
         self.consuming = False
-        self.transfer_failed(seen)
+        self._break_checkpoints(seen)
         for signal in seen.signals:
             self._ended_anyway(signal)
 

@@ -234,7 +234,10 @@ def consume(port: ChainPort, ledger: Ledger) -> Answer[Consumed | None]:
     return port.consume()
 
 
-@step("task", STARTING, when=triggers, begin=Ledger.begin_trigger, end=Ledger.triggered, weight=1)
+@step(
+    "task", STARTING, when=triggers, begin=Ledger.begin_trigger, end=Ledger.triggered, struck=Ledger.trigger_failed,
+    weight=1,
+)  # fmt: skip
 def trigger(port: ChainPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.trigger(checkpoint)
 
