@@ -115,7 +115,10 @@ def input_state_was_written(ledger: Ledger, seen: Written) -> bool:
 @goal(steps.persisted, needs=READBACK | IN_MEMORY)
 def recovered_data_was_written_again(ledger: Ledger, seen: Written) -> bool:
     """The input state of a checkpoint contained recovered data."""
-    return any(side.pushed > 0 and len(side.input.expected(seen.operands[0])) > 1 for side in ledger.sides)
+    (checkpoint,) = seen.operands
+    if checkpoint == ledger.unstarted:
+        return False
+    return any(side.pushed > 0 and len(side.input.expected(checkpoint)) > 1 for side in ledger.sides)
 
 
 @goal(steps.finished)
