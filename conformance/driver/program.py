@@ -24,6 +24,8 @@ Concerned: TypeAlias = tuple[tuple[Judged, ...], tuple[Judged, ...], tuple[Judge
 """The goals that may be reached by an operation; the properties that judge it before the ledger learns, and after."""
 NOTHING, OPERAND, ANSWER = 0, 1, 2
 """Where the number of the channel stands that a step concerns: nowhere, in its first operand, or in what it returns."""
+_FIRST = (0,)
+"""The place of the first case of a step."""
 
 
 class Log(Protocol):
@@ -156,11 +158,12 @@ class Move:
     def case(self, ledger: PortLedger, operands: Operands) -> int:
         """Returns the place of the case with which the step is enabled now, which has several. A drain may perform a
         step in a phase in which it is not enabled: that is the first case."""
-        *others, last = self._by_phase.get(ledger.phase, (0,))
-        for at in others:
-            if operands in self.cases[at].when(ledger):
-                return at
-        return last
+        places = self._by_phase.get(ledger.phase, _FIRST)
+        if len(places) > 1:
+            for at in places[:-1]:
+                if operands in self.cases[at].when(ledger):
+                    return at
+        return places[-1]
 
 
 class Program:
