@@ -34,7 +34,7 @@ Ended: TypeAlias = tuple[tuple[int, ...], int, int, bool]
 class Act:
     """One operation of the handler: what it must do, what it may, and what it has done that it must not."""
 
-    __slots__ = ("may_decline", "may_resume", "must_decline", "ongoing", "unannounced", "unblocked")
+    __slots__ = ("may_decline", "may_resume", "must_decline", "ongoing", "prioritized_unannounced", "resumed_unblocked")
 
     def __init__(self, ongoing: int) -> None:
         self.ongoing = ongoing
@@ -45,7 +45,7 @@ class Act:
         """The checkpoints that it may decline besides."""
         self.may_resume = 0
         """A source, counted from 1, that it may resume although nothing blocks it."""
-        self.unblocked = self.unannounced = 0
+        self.resumed_unblocked = self.prioritized_unannounced = 0
         """A channel, counted from 1, that it has resumed although it was not blocked; one of which it has turned a
         barrier into a priority event that was not announced, or was taken."""
 
@@ -222,12 +222,12 @@ class Ledger(PortLedger):
             elif type(signal) is ConsumptionResumed:
                 channel = signal.channel
                 if not upstream.blocked[channel] and channel + 1 != self.act.may_resume:
-                    self.act.unblocked = channel + 1
+                    self.act.resumed_unblocked = channel + 1
                 upstream.resume(channel)
             elif type(signal) is BarrierPrioritized:
                 channel = signal.channel
                 if channel in self.prioritized or upstream.announced.get(channel, (0, -1))[1] != signal.seq:
-                    self.act.unannounced = channel + 1
+                    self.act.prioritized_unannounced = channel + 1
                 else:
                     self.prioritized.append(channel)
                     if upstream.is_overdue(alignment.current):

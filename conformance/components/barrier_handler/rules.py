@@ -169,9 +169,9 @@ def an_announced_barrier_of_a_late_checkpoint_overtakes(ledger: Ledger, seen: Ac
 def only_an_announced_barrier_overtakes(ledger: Ledger, seen: Acted) -> Judgement:
     """The handler turns a barrier into a priority event only if it was announced with this sequence number and was not
     taken, and once."""
-    if ledger.act.unannounced:
+    if ledger.act.prioritized_unannounced:
         owed = "a barrier may overtake only if it was announced with this sequence number and was not taken, and once"
-        what = f"a barrier of channel {ledger.act.unannounced - 1} was asked to overtake"
+        what = f"a barrier of channel {ledger.act.prioritized_unannounced - 1} was asked to overtake"
         return Broken(FailureClass.PROTOCOL, owed, what)
     return True
 
@@ -262,8 +262,8 @@ def a_blocked_channel_waits_for_the_checkpoint_in_progress(ledger: Ledger, seen:
 def only_a_blocked_channel_is_resumed(ledger: Ledger, seen: Acted) -> Judgement:
     """Only a channel that waits behind an aligned barrier is resumed, and only once. A source that was asked for a
     checkpoint by a call is not blocked, and may be resumed only by a call for a checkpoint that is over."""
-    if ledger.act.unblocked:
-        owed = f"channel {ledger.act.unblocked - 1} waits behind no barrier, so it must not be resumed"
+    if ledger.act.resumed_unblocked:
+        owed = f"channel {ledger.act.resumed_unblocked - 1} waits behind no barrier, so it must not be resumed"
         return Broken(FailureClass.PROTOCOL, owed, "it was resumed")
     return True
 

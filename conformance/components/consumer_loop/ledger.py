@@ -37,7 +37,7 @@ Looker: TypeAlias = Literal["mailbox", "default action"]
 class Act:
     """One operation of the task: what there was to take when it began, and what it has done that it must not."""
 
-    __slots__ = ("behind", "early", "misplaced", "something", "urgent")
+    __slots__ = ("behind", "out_of_turn", "something", "triggered_early", "urgent")
 
     def __init__(self, lanes: Sequence[Lane]) -> None:
         self.something = False
@@ -48,11 +48,11 @@ class Act:
                 self.something = self.something or lane.next(hidden=False) is not None
                 if lane.priority_waits():
                     self.urgent.append(number)
-        self.misplaced: tuple[int, Element] | None = None
+        self.out_of_turn: tuple[int, Element] | None = None
         """An element that it took and whose turn it was not, with the channel."""
         self.behind: tuple[int, int] | None = None
         """A channel and a checkpoint, if it took a record from behind the barrier."""
-        self.early = 0
+        self.triggered_early = 0
         """A checkpoint that was triggered aligned, with a barrier to come."""
 
 
@@ -166,7 +166,7 @@ class Ledger(PortLedger):
                 self.started[signal.checkpoint] = tuple([lane.processed for lane in self.lanes])
             elif type(signal) is CheckpointTriggered:
                 if not signal.unaligned and False in self.alignment.received:
-                    self.act.early = signal.checkpoint
+                    self.act.triggered_early = signal.checkpoint
                 self.alignment.trigger(signal.checkpoint, signal.unaligned)
             elif type(signal) is CheckpointDeclined:
                 self.alignment.decline(signal.checkpoint)
@@ -178,7 +178,7 @@ class Ledger(PortLedger):
             if checkpoint := lane.behind(element.ids, begun):
                 self.act.behind = channel, checkpoint
         if not lane.process(element):
-            self.act.misplaced = channel, element
+            self.act.out_of_turn = channel, element
         if isinstance(element, EndOfPartition):
             alignment.end_of(channel)  # one that does not count declines the checkpoint, which is over then, too
         elif isinstance(element, Barrier | Announcement | CancelMarker):

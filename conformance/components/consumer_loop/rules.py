@@ -64,9 +64,9 @@ DEEDS = (
 def every_element_is_taken_once_in_its_turn(ledger: Ledger, seen: Acted) -> Judgement:
     """The task takes each element once: priority events as soon as they are there, the others in the order in which
     they arrived in their channel."""
-    if ledger.act.misplaced is None:
+    if ledger.act.out_of_turn is None:
         return True
-    channel, element = ledger.act.misplaced
+    channel, element = ledger.act.out_of_turn
     head = ledger.lanes[channel].head()
     first = "nothing" if head is None else name(head.element)
     return Broken(
@@ -185,9 +185,9 @@ adopt(a_checkpoint_is_triggered_once_and_in_order, *steps.ACTS, of=lambda ledger
 @rule(*steps.ACTS, invariant="I-45", after_learning=True, signals=(CheckpointTriggered,))
 def an_aligned_checkpoint_waits_for_every_barrier(ledger: Ledger, seen: Acted) -> Judgement:
     """An aligned checkpoint is triggered only once the barrier of every channel that has not ended was taken."""
-    if not ledger.act.early:
+    if not ledger.act.triggered_early:
         return True
-    owed = f"a barrier of checkpoint {ledger.act.early} is still to be taken"
+    owed = f"a barrier of checkpoint {ledger.act.triggered_early} is still to be taken"
     return Broken(FailureClass.PROTOCOL, owed, "the checkpoint was triggered, aligned")
 
 

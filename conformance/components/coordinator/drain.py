@@ -35,8 +35,8 @@ def _recover(ledger: Ledger) -> Operands | None:
             return steps.fail_attempt(one.subtask, one.number)
     if ledger.dead_lines():
         return steps.restart()
-    if ledger.unnotified:
-        return steps.notify_aborted(*ledger.unnotified[0])
+    if ledger.abort_notifications:
+        return steps.notify_aborted(*ledger.abort_notifications[0])
     hopeless = [one.number for one in ledger.pending() if _is_hopeless(one, ledger)]
     return steps.abort(hopeless[0]) if hopeless else None
 

@@ -75,8 +75,8 @@ class Ledger(PortLedger):
     """Plays the user's code on both sides and the checkpoint coordinator, and keeps account of both directions."""
 
     __slots__ = (
-        "alive", "calls", "checkpoints", "concurrent", "config", "failures", "lines", "newest", "points", "turns",
-        "unnotified",
+        "abort_notifications", "alive", "calls", "checkpoints", "concurrent", "config", "failures", "lines", "newest",
+        "points", "turns",
     )  # fmt: skip
 
     def __init__(
@@ -102,7 +102,7 @@ class Ledger(PortLedger):
         self.calls = Calls()
         self.failures = Failures()
         self.checkpoints: dict[int, Checkpoint] = {}
-        self.unnotified: list[tuple[int, int, int]] = []
+        self.abort_notifications: list[tuple[int, int, int]] = []
         """By subtask, attempt and checkpoint: the tasks that can be notified that a checkpoint was aborted."""
         self.alive: list[Attempt] = []
         """The attempts that are neither finished nor failed, in the order of their deployment."""
@@ -200,7 +200,7 @@ class Ledger(PortLedger):
         checkpoint.must_tell = checkpoint.requested
         checkpoint.may_fail = True
         self.disturb(number)
-        self.unnotified.extend([(one.subtask, one.number, number) for one in self.alive])
+        self.abort_notifications.extend([(one.subtask, one.number, number) for one in self.alive])
 
     def let_checkpoints_fail(self) -> None:
         """Notes that something has happened that may make checkpoints in progress fail."""
@@ -218,7 +218,7 @@ class Ledger(PortLedger):
         one.end(state)
         self.alive.remove(one)
         self.let_checkpoints_fail()
-        self.unnotified = [task for task in self.unnotified if task[:2] != (one.subtask, one.number)]
+        self.abort_notifications = [task for task in self.abort_notifications if task[:2] != (one.subtask, one.number)]
 
     # ---- what follows from signals
     # ------------------------------------------------------------------------------------
@@ -496,7 +496,7 @@ class Ledger(PortLedger):
 
     def notify_aborted(self, subtask: int, attempt: int, number: int) -> None:
         """Notes that a task was notified that a checkpoint was aborted: it will ignore its barrier."""
-        self.unnotified.remove((subtask, attempt, number))
+        self.abort_notifications.remove((subtask, attempt, number))
         one = self.the(subtask, attempt)
         one.notified_aborts = [*one.notified_aborts[-RECENT:], number]
         if number in one.barriers:

@@ -281,7 +281,7 @@ BARRIERS = (barrier, barrier_with_report, barrier_that_fails)
 
 def unnotified(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
     """The tasks that can be notified that a checkpoint was aborted."""
-    return ledger.unnotified
+    return ledger.abort_notifications
 
 
 @step("network", LIVE, when=unnotified, begin=Ledger.notify_aborted, weight=12)

@@ -44,7 +44,7 @@ class Ledger(PortLedger):
     """Phases: *fetching* until the end of the fetching; then *fetched*, or *empty* if nothing was. *over*: everything
     was deleted by force."""
 
-    __slots__ = ("config", "fetched", "largest", "next_record", "reader", "snapshots", "undeleted")
+    __slots__ = ("config", "fetched", "files_left", "largest", "next_record", "reader", "snapshots")
 
     def __init__(self, config: SpillConfig, can_fail: Places) -> None:
         super().__init__(can_fail)
@@ -60,7 +60,7 @@ class Ledger(PortLedger):
         """How many records were appended at once at most."""
         self.reader = Reader()
         self.snapshots: dict[int, Snapshot] = {}
-        self.undeleted = 0
+        self.files_left = 0
         """How many files could not be deleted."""
 
     # ---- queries -----------------------------------------------------------------------------------------------------
@@ -198,6 +198,6 @@ class Ledger(PortLedger):
     def strike(self, seen: Seen[Any], *most: int) -> None:
         """Notes which calls have failed."""
         self.faults.struck(seen.signals)
-        self.undeleted += sum(
+        self.files_left += sum(
             type(signal) is FaultStruck and signal.place == SPILL_FILE_DELETE for signal in seen.signals
         )

@@ -165,11 +165,10 @@ def files_are_deleted_with_the_last_grant(ledger: Ledger, seen: Looked) -> Judge
         return False
     if ledger.phase in ("fetched", BROKEN) and ledger.grants()[1]:
         return False
-    if seen.value.files <= ledger.undeleted:
+    most = ledger.files_left
+    if seen.value.files <= most:
         return bool(ledger.next_record)
-    owed = (
-        f"nobody may read the files, so {many(ledger.undeleted, 'file') if ledger.undeleted else 'no file'} may be left"
-    )
+    owed = f"nobody may read the files, so {many(most, 'file') if most else 'no file'} may be left"
     return Broken(FailureClass.LEAKED, owed, f"{are(seen.value.files, 'file')} left")
 
 

@@ -39,12 +39,12 @@ _NEXT = {
 class Found:
     """What was found wrong in what the task signalled, one thing for each rule about signals."""
 
-    __slots__ = ("converted_again", "converted_early", "early", "misplaced", "state", "unconverted")
+    __slots__ = ("before_conversion", "converted_again", "converted_early", "early", "out_of_turn", "state")
 
     def __init__(self) -> None:
-        self.misplaced: tuple[int, str, str] | None = None
+        self.out_of_turn: tuple[int, str, str] | None = None
         """A channel, what had to come out of it, and what did."""
-        self.unconverted: int | None = None
+        self.before_conversion: int | None = None
         """A channel out of which a record came although its gate was not converted, and it was not one that may be
         processed before."""
         self.converted_early = self.converted_again = -1
@@ -220,10 +220,10 @@ class Ledger(PortLedger):
         if not self.converted[recovered.channels[channel][0]] and (
             not recovered.left_in(channel) or self.recovery is Recovery.PUSHED
         ):
-            self.found.unconverted = channel
+            self.found.before_conversion = channel
         owed = recovered.owed(channel)
         if element != owed:
-            self.found.misplaced = channel, name(owed) if owed else "nothing", name(element)
+            self.found.out_of_turn = channel, name(owed) if owed else "nothing", name(element)
         recovered.lanes[channel].take_next(has_priority=False)
 
     def _convert(self, gate: int) -> None:

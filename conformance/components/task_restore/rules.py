@@ -51,9 +51,9 @@ BUSY = (steps.turn, steps.read)
 def recovered_records_come_first_and_each_record_comes_once(ledger: Ledger, seen: Seen[Turn]) -> Judgement:
     """From each channel the operators get the recovered records and then the live ones, each once and in order, and
     the end of partition last."""
-    if ledger.found.misplaced is None:
+    if ledger.found.out_of_turn is None:
         return True
-    channel, owed, came = ledger.found.misplaced
+    channel, owed, came = ledger.found.out_of_turn
     return Broken(FailureClass.REORDERED, f"{owed} is the next in channel {channel}", f"the operators got {came}")
 
 
@@ -61,9 +61,9 @@ def recovered_records_come_first_and_each_record_comes_once(ledger: Ledger, seen
 def no_record_is_processed_before_its_gate_is_converted(ledger: Ledger, seen: Seen[Turn]) -> Judgement:
     """The operators get no live data out of a gate before its conversion. Where recovered data is pushed, they get
     nothing before."""
-    if ledger.found.unconverted is None:
+    if ledger.found.before_conversion is None:
         return True
-    channel = ledger.found.unconverted
+    channel = ledger.found.before_conversion
     owed = f"gate {ledger.recovered.channels[channel][0]} was not converted, so the operators must get nothing from it"
     return Broken(FailureClass.PROTOCOL, owed, f"they got a record of channel {channel}")
 

@@ -36,8 +36,8 @@ class Ledger(PortLedger):
     """Each result is open until the writer says that it is completed or has failed."""
 
     __slots__ = (
-        "abandoned", "adding", "at_work", "buffers", "config", "executors", "files", "futures", "refused", "results",
-        "snapshots", "spills", "subtasks",
+        "adding", "at_work", "buffers", "config", "executors", "files", "futures", "refusal", "released_in_operation",
+        "results", "snapshots", "spills", "subtasks",
     )  # fmt: skip
 
     def __init__(self, config: WriterConfig, spills: bool, can_fail: Places) -> None:
@@ -59,11 +59,11 @@ class Ledger(PortLedger):
         self.buffers, self.snapshots = HandedIn(), HandedIn()
         self.adding: Queued | None = None
         """The input that is handed in now; None: no thread hands in input."""
-        self.refused = ""
+        self.refusal = ""
         """The kind of the error with which the start must be refused that is in flight; empty: it must not."""
         self.at_work = Executor()
         """The executor that executes a request, or has executed the last one; at first, one that nobody uses."""
-        self.abandoned = False
+        self.released_in_operation = False
         """Whether operations were in flight when the writer was released."""
 
     def top(self) -> int:
@@ -164,8 +164,8 @@ class Ledger(PortLedger):
     def start(self, subtask: int, checkpoint: int) -> None:
         """Notes that a subtask asks to start a checkpoint."""
         self.begin()
-        self.refused = self._refuses_start(subtask, checkpoint)
-        if not self.refused:
+        self.refusal = self._refuses_start(subtask, checkpoint)
+        if not self.refusal:
             self.queue(self.subtasks[subtask].its_executor(), subtask, Queued(START, checkpoint))
             self.subtasks[subtask].results.append(checkpoint)
             self.results.open((subtask, checkpoint))
@@ -173,7 +173,7 @@ class Ledger(PortLedger):
     def started(self, subtask: int, checkpoint: int) -> None:
         """Notes that a subtask has started a checkpoint, so that its threads hand in data."""
         self.end()
-        if not self.refused:
+        if not self.refusal:
             self.subtasks[subtask].last = checkpoint
 
     def add(self, kind: RequestKind, subtask: int, channel: int, count: int) -> None:
@@ -277,7 +277,7 @@ class Ledger(PortLedger):
 
     def fail(self) -> None:
         """Notes that the writer was released: nobody waits for a result any more."""
-        self.abandoned = self.abandoned or self.flying > 0
+        self.released_in_operation = self.released_in_operation or self.flying > 0
         super().fail()
         self.results.in_flight = 0
         self.adding = None

@@ -86,7 +86,7 @@ def an_abort_is_executed_first(ledger: Ledger, seen: Seen[Request | None, int]) 
 @rule(steps.start, invariant="I-62")
 def a_subtask_starts_a_checkpoint_once(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
     """A start is refused with an error of kind argument if the subtask has a result for this checkpoint."""
-    if ledger.refused != ErrorKind.ARGUMENT:
+    if ledger.refusal != ErrorKind.ARGUMENT:
         return False
     return must_fail(seen.error, ErrorKind.ARGUMENT, f"the subtask has a result for checkpoint {seen.operands[1]}")
 
@@ -95,9 +95,9 @@ def a_subtask_starts_a_checkpoint_once(ledger: Ledger, seen: Seen[None, int, int
 def results_are_taken_before_more_are_opened(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
     """A start is refused with an error of kind state if the subtask has as many results as the configuration allows,
     and only then. A result that was taken or aborted does not count."""
-    if ledger.refused == ErrorKind.ARGUMENT:
+    if ledger.refusal == ErrorKind.ARGUMENT:
         return False
-    if ledger.refused:
+    if ledger.refusal:
         return must_fail(seen.error, ErrorKind.STATE, "the subtask has too many results")
     return must_succeed(seen.error, "the checkpoint is new to the subtask, which must start it")
 
@@ -277,7 +277,7 @@ def a_buffer_is_recycled_when_it_is_not_needed(ledger: Ledger, seen: Seen[Any, *
 @rule(steps.fail, invariant="I-60", after_learning=True)
 def no_buffer_is_kept_after_the_release(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """When the writer is released, it recycles all buffers that it has."""
-    if ledger.abandoned:
+    if ledger.released_in_operation:
         return False
     if not ledger.buffers.held:
         return ledger.buffers.total > 0

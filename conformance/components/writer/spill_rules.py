@@ -39,7 +39,7 @@ def a_snapshot_is_closed_when_it_is_not_needed(ledger: Ledger, seen: Seen[Any, *
 @rule(steps.fail, invariant="I-69", tickets=("FLINK-40520",), after_learning=True, needs=PUSHED)
 def no_snapshot_is_open_after_the_release(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """When the writer is released, it closes all snapshots of spill files that it has."""
-    if ledger.abandoned:
+    if ledger.released_in_operation:
         return False
     if not ledger.snapshots.held:
         return ledger.snapshots.total > 0
