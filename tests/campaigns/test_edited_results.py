@@ -57,7 +57,7 @@ EDITS: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda one: (component(one)["findings"].clear(), one["implementations"][1]["causes"].clear()),
         "and the blocks have",
     ),
-    "a count": (lambda one: component(one)["findings"][0].update(count=1), "1, first number"),
+    "a count": (lambda one: component(one)["findings"][0].update(count=3), "3, first number"),
     "the first scenario": (lambda one: component(one)["findings"][0].update(first=59), "first number 59"),
     "no first scenario": (lambda one: component(one)["findings"][0].update(first=None), "and the blocks have"),
     "scenarios": (lambda one: component(one, 0).update(scenarios=59), "was exercised in 60 of 59 scenarios"),
@@ -76,7 +76,7 @@ EDITS: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda one: one["implementations"][0]["components"].append(component(one, 0)), "has a component twice",
     ),
     "differences": (lambda one: one["differences"].clear(), "differences: 0, and the blocks have"),
-    "a difference": (lambda one: one["differences"][0].update(count=1), "differences: "),
+    "a difference": (lambda one: one["differences"][0].update(count=3), "differences: "),
     "a lost block": (
         lambda one: one["lost_blocks"].append(
             {"component": "subpartition", "number": 0, "first": 0, "count": 30, "reason": "x", "class": "crashed"}
