@@ -34,8 +34,6 @@ from conformance.ports import (
     SubtaskCheckpointPort,
     TaskRestoreConfig,
     TaskRestorePort,
-    UnionGateConfig,
-    UnionGatePort,
     WriterConfig,
     WriterPort,
 )
@@ -99,7 +97,6 @@ class Reference(Implementation):
             "local-channel": self._local_channel,
             "remote-channel": self._remote_channel,
             "gate": self._gate,
-            "union-gate": self._union_gate,
             "chain": self._chain,
             "coordinator": self._coordinator,
             "barrier-handler": self._barrier_handler,
@@ -129,10 +126,7 @@ class Reference(Implementation):
         return RemoteChannel(config)
 
     def _gate(self, config: GateConfig) -> GatePort:
-        return Gate(config, self.design)
-
-    def _union_gate(self, config: UnionGateConfig) -> UnionGatePort:
-        return UnionGate(config, self.design)
+        return Gate(config, self.design) if len(config.gates) == 1 else UnionGate(config, self.design)
 
     def _chain(self, config: ChainConfig) -> ChainPort:
         return Chain(config, self.design)

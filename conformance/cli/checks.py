@@ -65,9 +65,14 @@ class Searching:
     def _checked(self, one: Wanted, baseline: Implementation | None) -> reporting.Checked:
         count = self._call.scenarios
         checks: list[Check] = []
-        with reporting.progress_bar(notes, one.name, count * len(one.components)) as advance:
+        programs = {name: Program(COMPONENTS[name], one.implementation, self._assumed) for name in one.components}
+        done = 0
+        with reporting.progress_bar(
+            notes, one.name, count * sum(program.shares() for program in programs.values())
+        ) as advance:
             for component in until(self._interruption, one.components):
-                checks.append(self._check(one, component, baseline, partial(advance, len(checks) * count)))
+                checks.append(self._check(programs[component], baseline, partial(advance, done)))
+                done += count * programs[component].shares()
         begun, rest = one.components[: len(checks)], one.components[len(checks) :]
         now = Standing({}, ())
         if begun:
@@ -81,14 +86,12 @@ class Searching:
             return each_alone(checks)
         return likely_causes(checks)
 
-    def _check(
-        self, one: Wanted, component: str, baseline: Implementation | None, told: Callable[[int], None]
-    ) -> Check:
+    def _check(self, program: Program, baseline: Implementation | None, told: Callable[[int], None]) -> Check:
         call, interruption = self._call, self._interruption
-        program = Program(COMPONENTS[component], one.implementation, self._assumed)
+        count = call.scenarios * program.shares()
         differ = None
         if call.against is not None and baseline is not None:
             differ = Differ(call.against, baseline, program, self._assumed)
         if call.engine == "hypothesis":
-            return check_any_with_hypothesis(program, call.scenarios, call.seed, told, differ, interruption)
-        return check_any(program, call.seed, range(call.scenarios), told, differ, interruption=interruption)
+            return check_any_with_hypothesis(program, count, call.seed, told, differ, interruption)
+        return check_any(program, call.seed, range(count), told, differ, interruption=interruption)

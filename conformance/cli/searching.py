@@ -52,7 +52,7 @@ from conformance.system.writing import NotWritten
     type=click.IntRange(1),
     default=2000,
     show_default=True,
-    help="Scenarios per implementation and component.",
+    help="Scenarios per implementation and component, and twice as many of a gate: single ones, and unions.",
 )
 @seed_option
 @click.option("--engine", type=click.Choice(["random", "hypothesis"]), default="random", show_default=True)

@@ -12,7 +12,6 @@ COMPONENTS = Components(
             "persister",
             "remote-channel",
             "gate",
-            "union-gate",
             "recovered-channel",
             "chain",
             "local-channel",

@@ -45,6 +45,25 @@ class Bound:
     tries. It tries the first ones."""
 
 
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Configurations of a component that are searched by themselves, because what happens in them differs.
+
+    A gate that stands alone and a union of gates are two shapes of one component. A search draws scenarios of each
+    shape equally often."""
+
+    name: str
+    configs: tuple[Struct, ...]
+    """The configurations that a search draws from."""
+    weights: Mapping[str, int] = field(default_factory=dict)
+    """Weights by step name that replace the declared ones in all scenarios of the shape."""
+    biases: tuple[Mapping[str, int], ...] = ()
+    """Weights by step name that replace those. A search may use one bias for a whole scenario."""
+    prefixes: tuple[tuple[Step, ...], ...] = ()
+    """Short lists of steps that lead to rare states. A search begins some scenarios with one of them, and skips the
+    steps that are not enabled."""
+
+
 def _nothing(config: Any) -> frozenset[Capability]:
     return NOTHING
 
@@ -101,6 +120,9 @@ class Component:
     prefixes: tuple[tuple[Step, ...], ...] = ()
     """Short lists of steps that lead to rare states. A search begins some scenarios with one of them, and skips the
     steps that are not enabled."""
+    shapes: tuple[Shape, ...] = ()
+    """The shapes of the component, each with its part of the configurations and with biases and prefixes of its own, by
+    the names that the settings give them. A component without says nothing here, and then all is one shape."""
 
     settings: Settings = NO_SETTINGS
     """How the settings are distinguished in which steps are performed and properties are judged."""
@@ -114,11 +136,13 @@ class Component:
                 f"{self.name}: none of its steps is enabled in the final phase {self.final_phase!r}, so nobody would"
                 " see what a release leaves behind: enable one that observes, as the one of `resources_step`"
             )
-        named = [step[0] for prefix in self.prefixes for step in prefix if not self.is_turn(step)]
+        begun = [step for shape in self.searched for prefix in shape.prefixes for step in prefix]
+        named = [step[0] for step in begun if not self.is_turn(step)]
         self._check_names()
         keys = {one.key for one in self.steps}
         unknown = [name for name in named if self.step(name) is None]
-        unknown += [key for bias in self.biases for key in bias if key not in keys]
+        weights = [one for shape in self.searched for one in (shape.weights, *shape.biases)]
+        unknown += [key for one in weights for key in one if key not in keys]
         unknown += [one for bound in self.bounds.values() for one in bound.steps if one not in keys]
         if unknown:
             raise ValueError(
@@ -143,6 +167,11 @@ class Component:
                 raise ValueError(f"{self.name}: a step cannot be called {name!r}: so is the call that makes a port")
         if twice := [key for key in keys if keys.count(key) > 1]:
             raise ValueError(f"{self.name}: two of its steps are called {twice[0]!r}")
+
+    @property
+    def searched(self) -> tuple[Shape, ...]:
+        """What a search draws from: the shapes, or all as one."""
+        return self.shapes or (Shape("", self.configs, {}, self.biases, self.prefixes),)
 
     @property
     def turns(self) -> Mapping[str, tuple[str, ...]]:

@@ -171,7 +171,7 @@ class Program:
 
     __slots__ = (
         "_orders", "answers", "blank_marks", "blank_row", "capabilities", "component", "configs", "factory",
-        "implementation", "is_checked", "log", "moves", "moves_without_faults", "places", "properties", "threads",
+        "implementation", "is_checked", "log", "moves", "moves_of", "places", "properties", "threads",
     )  # fmt: skip
 
     def __init__(self, component: Component, implementation: Implementation, assume: Iterable[Capability] = ()) -> None:
@@ -192,9 +192,12 @@ class Program:
         self.blank_marks = bytearray(len(self.properties))
         self.blank_marks[self.places[ANSWERS]] = 1
         self.blank_row = [0] * (len(self.properties) + len(component.steps))
-        self.moves, self.moves_without_faults = self._moves(self.properties)
-        """By name, the first case of each step. In a scenario without faults, the properties that are about faults need
-        not be asked."""
+        self.moves_of = self._moves(self.properties)
+        """By shape of the component, and by whether the scenario has faults, the first case of each step by name. In a
+        scenario without faults, the properties that are about faults need not be asked, nor in another shape those that
+        are about one shape."""
+        self.moves = next(iter(self.moves_of.values()))
+        """The first case of each step by name, whatever judges it."""
         self._orders = LockOrder()
         self.log: Log | None = None
         """None: nobody follows the runs, as in a process that they cannot end."""
@@ -205,12 +208,25 @@ class Program:
 
     def moves_in(self, config: Any) -> dict[str, Move]:
         """Returns the steps of scenarios with this configuration, by name, with the properties that apply there."""
-        return self.moves if Capability.FAULTS in self.component.needs(config) else self.moves_without_faults
+        faults = Capability.FAULTS in self.component.needs(config)
+        return self.moves_of[self.component.settings.shape(config), faults]
 
     def _shows(self, config: Any) -> bool:
         """Returns whether the configuration is worth a search. Without the capability `stepping`, operations run whole
         in either interleaving: a fine scenario can be replayed, but shows nothing more than a whole one."""
         return config.interleaving == "whole" or Capability.STEPPING in self.capabilities
+
+    def pinned(self, shape: str) -> Program:
+        """Returns a copy of this program whose component has this shape in every search; an empty text: any shape."""
+        twin = self.made_by(self.factory)
+        of = self.component.settings.shape
+        twin.configs = tuple(one for one in self.configs if not shape or of(one) == shape)
+        return twin
+
+    def shares(self) -> int:
+        """Returns how many shapes of the component can be searched, each of which has the scenarios of a component."""
+        of = self.component.settings.shape
+        return len({of(one) for one in self.configs}) or 1
 
     def made_by(self, factory: Factory) -> Program:
         """Returns a copy of this program that makes its ports with another factory."""
@@ -225,26 +241,32 @@ class Program:
         after one of them was broken. Those in `ALWAYS_JUDGED` are judged in any case."""
         muted = frozenset(slugs) - ALWAYS_JUDGED
         twin = self.made_by(self.factory)
-        twin.moves, twin.moves_without_faults = self._moves(one for one in self.properties if one.slug not in muted)
+        twin.moves_of = self._moves(one for one in self.properties if one.slug not in muted)
+        twin.moves = next(iter(twin.moves_of.values()))
         twin.places = {slug: place for slug, place in self.places.items() if slug not in muted}
         return twin
 
-    def _moves(self, judging: Iterable[Property]) -> tuple[dict[str, Move], dict[str, Move]]:
-        """Returns the steps with these properties, and with those of them that are judged in scenarios without faults.
-
-        Each property keeps its place in the rows of a run's evidence."""
+    def _moves(self, judging: Iterable[Property]) -> dict[tuple[str, bool], dict[str, Move]]:
+        """Returns the steps with those of these properties that are judged in scenarios of each shape, with and without
+        faults. Each property keeps its place in the rows of a run's evidence."""
         component, count = self.component, len(self.properties)
         numbered = [(self.places[one.slug], one) for one in judging]
-        calm = [(place, one) for place, one in numbered if Capability.FAULTS not in one.needs]
         by_channel = any(component.settings.kinds(one) for one in component.configs)
-        every, calm_only = (
-            _by_name(
-                Move(kind, component.threads, judges, count + at, by_channel, self.is_checked)
+
+        def of(shape: str, faults: bool) -> dict[str, Move]:
+            mine = [
+                (place, one)
+                for place, one in numbered
+                if one.is_about(shape) and (faults or Capability.FAULTS not in one.needs)
+            ]
+            return _by_name(
+                Move(kind, component.threads, mine, count + at, by_channel, self.is_checked)
                 for at, kind in enumerate(component.steps)
             )
-            for judges in (numbered, calm)
-        )
-        return every, calm_only
+
+        return {
+            (shape.name, faults): of(shape.name, faults) for shape in component.searched for faults in (True, False)
+        }
 
     def without_judges(self) -> Program:
         """Returns a copy of this program that judges nothing. The explorer replays with it steps that were judged."""
@@ -252,7 +274,7 @@ class Program:
         twin.moves = _by_name(
             Move(move.kind, self.threads, [], move.place, False, self.is_checked) for move in self.all_cases()
         )
-        twin.moves_without_faults = twin.moves
+        twin.moves_of = dict.fromkeys(self.moves_of, twin.moves)
         return twin
 
     def all_cases(self) -> Iterator[Move]:

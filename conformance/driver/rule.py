@@ -72,6 +72,10 @@ class Property:
         """Returns whether nothing says that it cannot be judged in this setting."""
         return not any(one.means(where) for one in self.never)
 
+    def is_about(self, shape: str) -> bool:
+        """Returns whether it can be judged in scenarios in which the component has this shape."""
+        return Setting(shape=shape) not in [one.where for one in self.never]
+
 
 @dataclass(frozen=True)
 class Shared(Generic[LC, VC, *Ops]):
@@ -164,6 +168,7 @@ class Rules(Generic[L]):
         needs: frozenset[Capability] = NOTHING,
         struck: bool = False,
         signals: tuple[type[Any], ...] = (),
+        never: tuple[Never, ...] = (),
     ) -> Callable[[Callable[[L, Seen[V, *Ops]], bool]], Callable[[L, Seen[V, *Ops]], bool]]: ...
 
     @overload
@@ -173,6 +178,7 @@ class Rules(Generic[L]):
         needs: frozenset[Capability] = NOTHING,
         struck: bool = False,
         signals: tuple[type[Any], ...] = (),
+        never: tuple[Never, ...] = (),
     ) -> Callable[[Callable[[L, Seen[V]], bool]], Callable[[L, Seen[V]], bool]]: ...
 
     @overload
@@ -182,14 +188,15 @@ class Rules(Generic[L]):
         needs: frozenset[Capability] = NOTHING,
         struck: bool = False,
         signals: tuple[type[Any], ...] = (),
+        never: tuple[Never, ...] = (),
     ) -> Callable[[Callable[[L, Seen[object]], bool]], Callable[[L, Seen[object]], bool]]: ...
 
     def goal(self, *on: AnyStep, needs: frozenset[Capability] = NOTHING, struck: bool = False,
-             signals: tuple[type[Any], ...] = ()) -> Any:  # fmt: skip
+             signals: tuple[type[Any], ...] = (), never: tuple[Never, ...] = ()) -> Any:  # fmt: skip
         """Declare a situation that a campaign must have seen. The check reads the ledger before it learns. With
         `struck`, it is looked for in the operations that a fault has struck, otherwise in all others. With `signals`,
         it is looked for in those that emitted a signal of one of these types."""
-        return self._declare(on, needs=needs, kind=Kind.SOMETIMES, struck=struck, signals=signals)
+        return self._declare(on, needs=needs, kind=Kind.SOMETIMES, struck=struck, signals=signals, never=never)
 
     def sight(self, slug: str, statement: str, on: AnyStep | Sequence[AnyStep], check: Callable[[L, Seen[Any]], bool],
               needs: frozenset[Capability] = NOTHING, struck: bool = False,

@@ -1,8 +1,8 @@
 """In which settings a run performed its steps and judged its properties.
 
 A setting is what may make a difference to a rule although the step is the same: the recovery design, the stage of the
-component (before or after the conversion), the kind of the channel, and the interleaving. A property that was judged
-often, and never in one setting, is a blind spot that a count of scenarios does not show.
+component (before or after the conversion), the kind of the channel, the interleaving, and the shape of the component. A
+property that was judged often, and never in one setting, is a blind spot that a count of scenarios does not show.
 
 Nothing here is part of the ledger: the explorer must not take two states for different because of what was counted.
 """
@@ -28,6 +28,8 @@ class Setting(NamedTuple):
     channel: str = ""
     """The kind of the channel that the step concerned, or the kinds of all channels."""
     interleaving: str = ""
+    shape: str = ""
+    """The shape of the component, as `several gates`; empty if all its configurations have one shape."""
 
     def __str__(self) -> str:
         return ", ".join(filter(None, self))
@@ -55,6 +57,10 @@ def _no_kinds(config: Any) -> Sequence[str]:
     return ()
 
 
+def _no_shape(config: Any) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How a component's settings are distinguished."""
@@ -70,11 +76,13 @@ class Settings:
     names in a field `channel`."""
     recovery: Callable[[Any, Any], str] = _recovery
     """`recovery(config, ledger)`: the recovery design of the port that was made last."""
+    shape: Callable[[Any], str] = _no_shape
+    """`shape(config)`: the name of the shape of the component that the configuration has."""
 
     def setting(self, config: Any, recovery: str, stage: Any, channel: str) -> Setting:
         """Returns the setting with its names. Without a recovery, no stage of it has a name."""
         named = "" if recovery == "none" else self.stages.get(stage, "")
-        return Setting(str(recovery), named, channel, getattr(config, "interleaving", ""))
+        return Setting(str(recovery), named, channel, getattr(config, "interleaving", ""), self.shape(config))
 
 
 NO_SETTINGS = Settings()

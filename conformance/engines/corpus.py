@@ -17,6 +17,7 @@ from conformance.engines.interruption import NEVER, Interruption, until
 from conformance.engines.patience import IN_CORPUS, Patience
 from conformance.engines.tally import Failure, Signature, Tally
 from conformance.scenarios import Scenario, decode_scenario
+from conformance.scenarios.former_gates import component_as_of_today
 from conformance.system.packaged import packaged
 
 ENDING = ".json"
@@ -39,7 +40,7 @@ def corpus(component: Component) -> tuple[tuple[str, Scenario], ...]:
     found = []
     for file in corpus_files():
         text = file.read_text(encoding="utf-8")
-        if msgspec.json.decode(text, type=_About).component == component.name:
+        if component_as_of_today(msgspec.json.decode(text, type=_About).component) == component.name:
             where = str(file)
             found.append((file.name.removesuffix(ENDING), decode_scenario(text, Components("", (component,)), where)))
     return tuple(found)

@@ -57,7 +57,11 @@ class Drawing:
         self._configs = Ranking(program).configs()
         self._guides = Guides(program)
         stops = {
-            step[2] for prefix in component.prefixes for step in prefix if step[0] == RUN and component.is_turn(step)
+            step[2]
+            for shape in component.searched
+            for prefix in shape.prefixes
+            for step in prefix
+            if step[0] == RUN and component.is_turn(step)
         }
         self._stops = tuple(sorted({"", *stops}))
         """Where a turn may stop: `""`, which is the next pause, and all places that a prefix of the component names."""

@@ -105,7 +105,7 @@ def kill(
     """
     implementation: Implementation = bug.build()
     began = process_time()
-    program = Program(components[bug.component], implementation)
+    program = Program(components[bug.component], implementation).pinned(bug.shape)
     program.log = follow(program)
     seen = hunt(bug, program, seed, scenarios, interruption=interruption)
     searched = process_time()

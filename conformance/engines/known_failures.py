@@ -31,6 +31,7 @@ from conformance.engines.replay import read_scenario, replay
 from conformance.engines.tally import Signature
 from conformance.ports import Capability, Implementation
 from conformance.scenarios import Scenario, SchemaError, read_toml
+from conformance.scenarios.former_gates import component_as_of_today
 from conformance.system.files import is_inside
 
 
@@ -122,7 +123,8 @@ def load_known_failures(path: Path, components: Components = COMPONENTS) -> tupl
 
 
 def _known(path: Path, number: int, entry: _Entry, components: Components) -> KnownFailure:
-    if entry.component not in components or not components[entry.component].meant(entry.property):
+    component = component_as_of_today(entry.component)
+    if component not in components or not components[component].meant(entry.property):
         raise SchemaError(f"{path}, failure {number}: there is no property {entry.property!r} of {entry.component!r}")
     file = path.parent / entry.scenario
     if not is_inside(file, path.parent):
@@ -138,7 +140,7 @@ def _known(path: Path, number: int, entry: _Entry, components: Components) -> Kn
         raise SchemaError(f"{path}, failure {number}: its scenario {file} cannot be read: {error.strerror}") from None
     return KnownFailure(
         entry.property,
-        entry.component,
+        component,
         entry.failure_class,
         entry.ticket,
         entry.reason,

@@ -18,7 +18,7 @@ from math import floor
 from random import Random
 from typing import Any, NamedTuple
 
-from conformance.driver import FINISH, RUN, AnyStep, Component, Operands, Program, Run, Violation, World
+from conformance.driver import FINISH, RUN, AnyStep, Component, Operands, Program, Run, Shape, Violation, World
 from conformance.scenarios import Scenario, Step
 from conformance.scheduling import Thread
 
@@ -63,6 +63,9 @@ Tables = dict[str, Table]
 """One table for each phase of the ledger."""
 
 
+Lives = list[tuple[int, "Manners", "Manners"]]
+"""How much longer a life may be than a usual scenario, and how it is drawn while the component can be restored and
+while it cannot."""
 Known = Callable[[Any, tuple[Step, ...]], bool]
 """Returns whether a scenario with this configuration and these steps is known."""
 
@@ -87,6 +90,22 @@ _PREEMPTED = 0.15
 which they are allowed."""
 
 
+class _Shaped:
+    """How the scenarios of one shape of a component are drawn."""
+
+    def __init__(self, program: Program, shape: Shape, length: int, only: Tables | None) -> None:
+        component = program.component
+        self.configs = [one for one in program.configs if component.settings.shape(one) == shape.name]
+        self.prefixes = shape.prefixes
+        self.tables = Manners(component, shape).tables if only is None else lambda manner, draw: only
+        self.lives: Lives = [
+            (stretch, Manners(component, shape, (0, stretch)), Manners(component, shape, (1, stretch)))
+            for stretch in (_STRETCHES if only is None else ())
+            if length > LENGTH and stretch * LENGTH <= length
+        ]
+        """The lives of a long scenario; empty if scenarios have one life."""
+
+
 class Search:
     """Makes and runs random scenarios of one component on one implementation."""
 
@@ -94,30 +113,28 @@ class Search:
         """With `only`, every scenario is drawn from these tables."""
         self.program = program
         self.length = length
-        self._tables = Manners(program.component).tables if only is None else lambda manner, draw: only
-        self._lives = [
-            (stretch, Manners(program.component, (0, stretch)), Manners(program.component, (1, stretch)))
-            for stretch in (_STRETCHES if only is None else ())
-            if length > LENGTH and stretch * LENGTH <= length
-        ]
-        """The lives of a long scenario; empty if scenarios have one life."""
+        component = program.component
+        there = {component.settings.shape(one) for one in program.configs}
+        self._shapes = [_Shaped(program, one, length, only) for one in component.searched if one.name in there]
 
     def run(self, seed: str, record: bool = False, harmless: Known | None = None) -> tuple[Scenario, Run]:
         """Draw and run one scenario. If `harmless` knows that it does not fail, leave out its drain."""
         program = self.program
         draw = Random(seed).random
-        configs = program.configs
+        shapes = self._shapes
+        shaped = shapes[floor(draw() * len(shapes))] if len(shapes) > 1 else shapes[0]
+        configs = shaped.configs
         config = configs[floor(draw() * len(configs))]
         manner = draw()
-        by_phase = self._tables(manner, draw)
+        by_phase = shaped.tables(manner, draw)
         length = self.length if draw() < _LONG else 1 + floor(draw() * self.length)
         world = None
         try:
             world = World(program, config, record)
-            if manner >= EVEN and program.component.prefixes and draw() < _PREFIXED:
-                self._begin(world, draw)
-            if self._lives:
-                self._draw_lives(world, length, draw)
+            if manner >= EVEN and shaped.prefixes and draw() < _PREFIXED:
+                self._begin(world, shaped.prefixes, draw)
+            if shaped.lives:
+                self._draw_lives(world, shaped.lives, length, draw)
             else:
                 self._draw_life(world, by_phase, manner, length, draw)
             known = harmless is not None and harmless(config, tuple(world.performed))
@@ -129,9 +146,8 @@ class Search:
                 world.close()
         return Scenario(program.component.name, config, tuple(run.performed)), run
 
-    def _begin(self, world: World, draw: Callable[[], float]) -> None:
+    def _begin(self, world: World, prefixes: Sequence[tuple[Step, ...]], draw: Callable[[], float]) -> None:
         """Perform a prefix, which leads to a rare state. Raises: Violation."""
-        prefixes = self.program.component.prefixes
         for step in prefixes[floor(draw() * len(prefixes))]:
             if world.enabled(step) and not self._is_refused(world, step):
                 world.perform(step)
@@ -151,7 +167,7 @@ class Search:
         else:
             self._draw(world, by_phase, length, draw)
 
-    def _draw_lives(self, world: World, length: int, draw: Callable[[], float]) -> None:
+    def _draw_lives(self, world: World, lives: Lives, length: int, draw: Callable[[], float]) -> None:
         """Perform one life after the other until the length is reached, or nothing but observations is left to do.
 
         Raises: Violation.
@@ -160,7 +176,7 @@ class Search:
         observations = {kind.name for kind in component.steps if kind.by == _OBSERVER}
         patience = _IDLE_LIVES
         while len(performed) < length and patience:
-            stretch, *both = self._lives[floor(draw() * len(self._lives))]
+            stretch, *both = lives[floor(draw() * len(lives))]
             manner = draw()
             tame, wild = (one.tables(manner, draw) for one in both)
             end = min(length, len(performed) + 1 + floor(draw() * stretch * LENGTH))
@@ -272,18 +288,19 @@ class Search:
 
 
 class Manners:
-    """The tables from which scenarios of one component are drawn. They are made when they are first needed."""
+    """The tables from which scenarios of one shape of a component are drawn. They are made when they are first
+    needed."""
 
-    def __init__(self, component: Component, stretched: tuple[int, int] | None = None) -> None:
+    def __init__(self, component: Component, shape: Shape, stretched: tuple[int, int] | None = None) -> None:
         """`stretched`, for scenarios of several lives: the factors of the weights of rare steps and of all others. The
         search decides where a life ends, so no failures are drawn."""
-        self._component = component
+        self._component, self._shape = component, shape
         self._factors = {kind.key: _factor(kind, *stretched) for kind in component.steps} if stretched else {}
         even = {kind.key: 1 if kind.weight == 1 else _ALIKE for kind in component.steps}
         self._even = self._made(even)
-        declared = {kind.key: kind.weight for kind in component.steps}
+        declared = {**{kind.key: kind.weight for kind in component.steps}, **shape.weights}
         self._declared = self._made(declared)
-        self._biased = [self._made({**declared, **bias}) for bias in component.biases] or [self._declared]
+        self._biased = [self._made({**declared, **bias}) for bias in shape.biases] or [self._declared]
         self._swarms: dict[int, Tables] = {}
 
     def _made(self, weights: Mapping[str, int]) -> Tables:
@@ -300,7 +317,7 @@ class Manners:
         number = floor(draw() * _SWARMS)
         swarm = self._swarms.get(number)
         if swarm is None:
-            swarm = self._swarms[number] = self._made(swarm_weights(self._component, number))
+            swarm = self._swarms[number] = self._made(swarm_weights(self._component, self._shape, number))
         return swarm
 
 
@@ -310,7 +327,7 @@ def _factor(kind: AnyStep, rare: int, common: int) -> int:
     return common if kind.weight > _RARE or kind.by == _OBSERVER else rare
 
 
-def swarm_weights(component: Component, number: int) -> dict[str, int]:
+def swarm_weights(component: Component, shape: Shape, number: int) -> dict[str, int]:
     """Returns the random weights with this number: some steps and threads are frequent, others rare or absent."""
     draw = Random(f"swarm/{component.name}/{number}").random
 
@@ -319,7 +336,10 @@ def swarm_weights(component: Component, number: int) -> dict[str, int]:
 
     # Without one of the threads little can happen: a thread may be rare, but not absent.
     threads = {thread: factor() or 0.5 for thread in component.threads}
-    return {kind.key: round(kind.weight * factor() * threads.get(kind.by, 1)) for kind in component.steps}
+    return {
+        kind.key: round(shape.weights.get(kind.key, kind.weight) * factor() * threads.get(kind.by, 1))
+        for kind in component.steps
+    }
 
 
 def tables(component: Component, weights: Mapping[str, int]) -> Tables:

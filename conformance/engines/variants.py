@@ -87,7 +87,7 @@ def try_variant(
     """
     implementation = variant.build()
     try:
-        program = Program(components[variant.component], implementation)
+        program = Program(components[variant.component], implementation).pinned(variant.shape)
         program.log = follow(program)
         result = check(program, scenarios, seed, interruption=interruption)
         difference = _difference(variant, program, seed, scenarios, interruption, follow)

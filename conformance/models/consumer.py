@@ -62,6 +62,10 @@ class Consumer:
         """Notes that a take is over. `more`: whether the result said that an element follows."""
         self.awake |= more
 
+    def polls_again(self) -> bool:
+        """Returns whether the consumer will take, or ask whether something can be taken."""
+        return self.awake or self.expects_priority or self.probe
+
     def leave(self) -> None:
         """Notes that the consumer takes nothing any more."""
         self.awake = self.expects_priority = False

@@ -92,8 +92,6 @@ from conformance.ports.gate import (
     ChannelKind,
     GateConfig,
     GatePort,
-    UnionGateConfig,
-    UnionGatePort,
 )
 from conformance.ports.implementation import Batch, Implementation, Limits, UnusableImplementation
 from conformance.ports.known_bugs import KnownBug, change_of_text, read_known_bugs
@@ -319,8 +317,6 @@ __all__ = [
     "Transcript",
     "Turn",
     "TurnQueued",
-    "UnionGateConfig",
-    "UnionGatePort",
     "UnusableImplementation",
     "WriterConfig",
     "WriterPort",

@@ -35,6 +35,8 @@ class Capability(StrEnum):
     BEGINS_ANYWHERE = "begins-anywhere"
     """A remote channel can begin with any sequence number, as after a long run. Sequence numbers have 32 bits and wrap
     around. Without it, every channel begins with the sequence number 0."""
+    UNIONS = "unions"
+    """Several gates can be read as one. Without it, every gate stands alone."""
     FAULTS = "faults"
     """`fault` lets what a component calls fail. It returns false if what is called there cannot be let fail: nothing is
     armed then, and nothing is judged of it. Of an implementation that returns false to every fault, reports say that

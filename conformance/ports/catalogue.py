@@ -15,7 +15,7 @@ from conformance.ports.consumer_loop import ConsumerLoopPort
 from conformance.ports.coordinator import CoordinatorConfig, CoordinatorPort
 from conformance.ports.deque import DequeConfig, DequePort
 from conformance.ports.drainer import DrainerConfig, DrainerPort
-from conformance.ports.gate import GateConfig, GatePort, UnionGateConfig, UnionGatePort
+from conformance.ports.gate import GateConfig, GatePort
 from conformance.ports.persister import PersisterConfig, PersisterPort
 from conformance.ports.spill import SpillConfig, SpillPort
 from conformance.ports.subpartition import SubpartitionConfig, SubpartitionPort
@@ -45,7 +45,6 @@ INTERFACES: Interfaces = MappingProxyType(
         "local-channel": Interface(LocalChannelPort, ChannelConfig),
         "remote-channel": Interface(RemoteChannelPort, ChannelConfig),
         "gate": Interface(GatePort, GateConfig),
-        "union-gate": Interface(UnionGatePort, UnionGateConfig),
         "chain": Interface(ChainPort, ChainConfig),
         "coordinator": Interface(CoordinatorPort, CoordinatorConfig),
         "barrier-handler": Interface(BarrierHandlerPort, BarrierHandlerConfig),

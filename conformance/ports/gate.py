@@ -1,5 +1,5 @@
-"""The input gate, which reads all channels of one input as one queue, and the union gate, which reads several gates as
-one (Flink: `SingleInputGate`, `UnionInputGate`)."""
+"""The input gate, which reads all channels of one input as one queue, and the union of gates, which reads several of
+them as one (Flink: `SingleInputGate`, `UnionInputGate`)."""
 
 from __future__ import annotations
 
@@ -32,15 +32,27 @@ class ChannelKind(StrEnum):
 
 
 class GateConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """The channels of a gate in their order, and how they recover.
+    """The gates in their order, each with its channels, and how they recover. Several are read as one, by a union.
 
-    With a `recovery` other than NONE every channel is a recovered channel until `convert`.
+    With a `recovery` other than NONE every channel is a recovered channel until `convert`. The exclusive buffers are
+    those of each remote channel, the floating buffers those of each gate.
     """
 
-    channels: tuple[ChannelKind, ...]
+    gates: tuple[tuple[ChannelKind, ...], ...]
     recovery: Recovery = Recovery.NONE
     exclusive_buffers: int = 2
     floating_buffers: int = 2
+
+    @property
+    def channels(self) -> tuple[ChannelKind, ...]:
+        """The channels of all gates, in the order of their numbers."""
+        if len(self.gates) == 1:
+            return self.gates[0]
+        return tuple(kind for channels in self.gates for kind in channels)
+
+    def alone(self, gate: int) -> GateConfig:
+        """Returns the configuration of one of the gates."""
+        return GateConfig((self.gates[gate],), self.recovery, self.exclusive_buffers, self.floating_buffers)
 
 
 class BufferOrEvent(Struct, frozen=True):
@@ -60,7 +72,12 @@ _SETUP_THROWS: Places = {SUBPARTITION_REQUEST: _THROWS, NETWORK_BUFFER_POOL: _TH
 
 
 class GatePort(Port):
-    """One input gate. Specification: gate.md.
+    """One input gate, or the union of several. Specification: gate.md.
+
+    The channels have one numbering: those of a gate follow those of the gate before it. With several gates, no
+    checkpoint is taken, no barrier overtakes later, and the output state of no channel ends: a task does all this at
+    each gate. So these methods are called with one gate only: `end_of_output_state`, `insert_recovery_barriers`,
+    `checkpoint_started`, `checkpoint_stopped`, `convert_to_priority`, `in_use` and `persisted`.
 
     Signals: `DataAvailable` when the gate becomes available, `PriorityAvailable` (with `seq` -1) when a priority event
     does, `ConsumptionResumed(channel)` and `CreditAnnounced` for producers of remote channels, `StateConsumed(channel)`
@@ -72,6 +89,8 @@ class GatePort(Port):
     error of kind `io`; polls before may return what is queued already. An arrival may fail with the error besides, and
     a conversion or a request in place of the poll. When an operation of the task has failed, the task fails: nothing
     is called any more but observers and `release`. While the gate keeps an error, only `poll` is called besides.
+    In a union the gate of the channel keeps the error, and a poll of the union answers it; only the request of a
+    subpartition and the buffer pool fail there.
     """
 
     can_fail: ClassVar[Places] = {**WRITER_THROWS, **_SETUP_THROWS, CHANNEL_RELEASE: _THROWS}
@@ -90,27 +109,30 @@ class GatePort(Port):
 
     # ---- task thread
     @abstractmethod
-    def convert(self) -> Answer[None]:
-        """Replace every recovered channel by a physical one, without loss or reordering. A second call changes nothing.
+    def convert(self, gate: int) -> Answer[None]:
+        """Replace every recovered channel of one gate by a physical one, without loss or reordering, whether or not the
+        state of other gates was read. A second call changes nothing.
 
-        Raises: PortError STATE if a channel still has state that it cannot hand over, or the gate is released.
+        Raises: PortError STATE if a channel of this gate still has state that it cannot hand over, or it is released.
         """
 
     @abstractmethod
-    def request_partitions(self) -> Answer[None]:
-        """Request the subpartitions of all channels, after conversion. A second call changes nothing.
+    def request_partitions(self, gate: int) -> Answer[None]:
+        """Request the subpartitions of all channels of one gate, after its conversion. A second call changes nothing.
 
         Raises: PortError STATE before conversion, or if the gate is released.
         """
 
     @abstractmethod
     def poll(self) -> Answer[BufferOrEvent | None]:
-        """Take the next element: priority events first, then one of each channel in turn; None if there is none.
+        """Take the next element: priority events first, then one of each gate and of each channel in turn; None if
+        there is none, or if the gate of a union whose turn it is has none.
 
-        Allowed without a notification, before `convert` and after the end; not between `convert` and
-        `request_partitions`, nor between `insert_recovery_barriers` and `checkpoint_started`.
+        With one gate it is allowed without a notification, before `convert` and after the end; not between `convert`
+        and `request_partitions`, nor between `insert_recovery_barriers` and `checkpoint_started`. Several gates are
+        polled for a reason only: a notification, an answer that said that more follows, or `available`.
 
-        Raises: PortError RELEASED if the gate is released and not finished.
+        Raises: PortError RELEASED if the gate is released and not finished; a union may also answer None then.
         """
 
     @abstractmethod
@@ -172,74 +194,3 @@ class GatePort(Port):
     @abstractmethod
     def persisted(self, checkpoint: int) -> Answer[tuple[tuple[int, ...], ...]]:
         """The record ids written as input state of `checkpoint`, by channel, each in the order written."""
-
-
-class UnionGateConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """The gates of a union in their order."""
-
-    gates: tuple[GateConfig, ...]
-
-
-class UnionGatePort(Port):
-    """Several input gates read as one. Specification: union-gate.md.
-
-    The channels have one numbering: the channels of a gate follow those of the gate before it. Signals: those of a
-    gate, with these numbers.
-
-    If a subpartition cannot be requested, or the buffer pool has no buffers for a channel that is converted, the gate
-    of the channel keeps the error, as said for one gate, and a poll of the union fails with an error of kind `io`. No
-    checkpoint is started here, so that nothing is written.
-    """
-
-    can_fail: ClassVar[Places] = _SETUP_THROWS
-
-    @abstractmethod
-    def recover(self, channel: int, data: Buffer) -> Answer[None]:
-        """The recovery thread hands in a recovered buffer of the channel, as in a gate; after `release`, too, where it
-        raises nothing."""
-
-    @abstractmethod
-    def finish_recovery(self, channel: int) -> Answer[None]:
-        """No recovered buffer of this channel follows. Called once, also if there was none, and after `release`."""
-
-    @abstractmethod
-    def convert(self, gate: int) -> Answer[None]:
-        """Replace the recovered channels of one gate, whether or not the state of other gates was read.
-
-        Called once for each gate, unless it was refused.
-
-        Raises: PortError STATE if a channel of this gate still has state that it cannot hand over.
-        """
-
-    @abstractmethod
-    def request_partitions(self, gate: int) -> Answer[None]:
-        """Request the subpartitions of the channels of one gate. Called once, after its `convert`.
-
-        Raises: PortError STATE or RELEASED once a release has begun.
-        """
-
-    @abstractmethod
-    def poll(self) -> Answer[BufferOrEvent | None]:
-        """Take the next element: priority events first, then one of each gate in turn; None if there is none.
-
-        Raises: PortError STATE or RELEASED once a release has begun.
-        """
-
-    @abstractmethod
-    def resume(self, channel: int) -> Answer[None]:
-        """Resume the blocked producer of a channel.
-
-        Raises: PortError STATE or RELEASED once a release has begun.
-        """
-
-    @abstractmethod
-    def arrive(self, channel: int, element: Element) -> Answer[None]:
-        """A live element arrives, as in a gate; also after `release`, where it raises nothing."""
-
-    @abstractmethod
-    def available(self) -> Answer[bool]:
-        """Whether the union is available, so that its reader polls."""
-
-    @abstractmethod
-    def finished(self) -> Answer[bool]:
-        """Whether the end of partition of every channel of every gate was polled."""

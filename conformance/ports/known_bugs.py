@@ -28,6 +28,8 @@ class KnownBug:
     build: Callable[[], Implementation]
     change: str = ""
     """The change as a diff (`conformance.ports.changed`); empty if the bug is not a change of text."""
+    shape: str = ""
+    """The shape of the component in which it is searched for; empty: any."""
 
 
 class BugEntry(Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,17 +47,20 @@ class BugFile(Struct, frozen=True, forbid_unknown_fields=True):
 
     component: str
     bug: tuple[BugEntry, ...]
+    shape: str = ""
+    """The shape of the component that has the bugs, as `several gates`; empty: any."""
 
 
 def change_of_text(
-    id: str, ticket: str, component: str, property: str, summary: str, *, package: str, change: str, make: Make
-) -> KnownBug:
+    id: str, ticket: str, component: str, property: str, summary: str, *, package: str, change: str, make: Make,
+    shape: str = "",
+) -> KnownBug:  # fmt: skip
     """A known bug that is a change of the text of a package, written as a diff (`conformance.ports.changed`).
 
     The change is made only when the bug is built.
     """
     build = changed_implementation(package, change, make, f"known-bug:{id}")
-    return KnownBug(id, ticket, component, property, summary, build, change.strip("\n"))
+    return KnownBug(id, ticket, component, property, summary, build, change.strip("\n"), shape)
 
 
 def read_known_bugs(file: Traversable, package: str, make: Make) -> tuple[KnownBug, ...]:
@@ -67,7 +72,7 @@ def read_known_bugs(file: Traversable, package: str, make: Make) -> tuple[KnownB
     return tuple(
         change_of_text(
             one.id, one.ticket, found.component, one.property, one.summary,
-            package=package, change=one.change, make=make,
+            package=package, change=one.change, make=make, shape=found.shape,
         )
         for one in found.bug
     )  # fmt: skip

@@ -29,6 +29,8 @@ class LegalVariant:
     """Makes the implementation without the change, from which the variant must differ in some scenario."""
     change: str = ""
     """The change as a diff (`conformance.ports.changed`); empty if the variant is not a change of text."""
+    shape: str = ""
+    """The shape of the component in which it is tried; empty: any."""
 
 
 class VariantEntry(Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,6 +47,8 @@ class VariantFile(Struct, frozen=True, forbid_unknown_fields=True):
 
     component: str
     variant: tuple[VariantEntry, ...]
+    shape: str = ""
+    """The shape of the component in which the variants are tried, as `several gates`; empty: any."""
 
 
 def read_legal_variants(file: Traversable, package: str, make: Make) -> tuple[LegalVariant, ...]:
@@ -59,6 +63,7 @@ def read_legal_variants(file: Traversable, package: str, make: Make) -> tuple[Le
             changed_implementation(package, one.change, make, f"legal-variant:{one.id}"),
             original_implementation(package, make, f"original-of:{one.id}"),
             one.change.strip("\n"),
+            found.shape,
         )
         for one in found.variant
     )  # fmt: skip

@@ -59,7 +59,7 @@ def verdicts_of_check(everybody: Sequence[Checked], asked: int, reports: Path | 
 def interruption_lines(everybody: Sequence[Checked], asked: int) -> list[str]:
     """Return sentences that say what an interruption has left out; none if nothing was interrupted.
 
-    `asked`: how many scenarios were asked for, per implementation and component.
+    `asked`: how many scenarios were asked for, per implementation, component, and shape of it.
     """
     if not any(one.interrupted for one in everybody):
         return []
@@ -67,8 +67,8 @@ def interruption_lines(everybody: Sequence[Checked], asked: int) -> list[str]:
     for one in everybody:
         for check in one.checks:
             where = f"{one.name}, {check.program.component.name}"
-            if check.interrupted and check.tally.scenarios < asked:
-                lines.append(f"{where}: {check.tally.scenarios:,} of {asked:,} scenarios were run.")
+            if check.interrupted and check.tally.scenarios < (all_asked := asked * check.program.shares()):
+                lines.append(f"{where}: {check.tally.scenarios:,} of {all_asked:,} scenarios were run.")
             lines += [
                 f"{where}: {found.slug} at {found.signature[2]}: its scenario was not reduced to the end; conformance "
                 "shrink goes on."

@@ -12,6 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from conformance.ports import Outcome
 from conformance.scenarios.former import OLDEST, step_as_of_today
+from conformance.scenarios.former_gates import Read, as_of_today
 from conformance.scenarios.model import MOST_STEPS, SCHEMA, Entry, Finding, History, Scenario, Vocabulary
 from conformance.scenarios.reading import SchemaError, Unreadable, decode_json
 
@@ -132,23 +133,29 @@ def decode_scenario(text: str, vocabulary: Vocabulary, source: str = "scenario")
     except msgspec.ValidationError as error:
         message, path = _split(str(error))
         raise SchemaError(f"{source}, line {_line(text, path)}, field {_name(path)}: {message}") from None
+    component, config_now, today = read_as_of_today(file)
     try:
-        config_type = vocabulary.config_type(file.component)
+        config_type = vocabulary.config_type(component)
     except KeyError as error:
         line = _line(text, ("component",))
         raise SchemaError(f"{source}, line {line}, field component: {error.args[0]}") from None
     try:
-        config = msgspec.convert(file.config, config_type)
+        config = msgspec.convert(config_now, config_type)
     except msgspec.ValidationError as error:
         message, inner = _split(str(error))
         path = ("config", *inner)
         raise SchemaError(f"{source}, line {_line(text, path)}, field {_name(path)}: {message}") from None
-    today = tuple(step_as_of_today(version, file.component, step) for step in file.steps)
     for index, step in enumerate(today):
-        if complaint := vocabulary.complaint(file.component, step):
+        if complaint := vocabulary.complaint(component, step):
             path = ("steps", index)
             raise SchemaError(f"{source}, line {_line(text, path)}, field {_name(path)}: {complaint}")
-    return Scenario(file.component, config, today, file.finding)
+    return Scenario(component, config, today, file.finding)
+
+
+def read_as_of_today(file: ScenarioFile) -> Read:
+    """Returns the component, the configuration and the steps of a file of any schema, as they are called now."""
+    steps = tuple(step_as_of_today(file.schema, file.component, step) for step in file.steps)
+    return as_of_today(file.component, file.config, steps)
 
 
 def schemas() -> dict[str, dict[str, Any]]:

@@ -45,6 +45,16 @@ STEPS_OF_SCHEMA_1: Mapping[str, Mapping[str, str]] = {
 }
 """For each component: the step names of schema 1 that schema 2 changed, and the names that these steps have there."""
 
+_OF_A_GATE: Mapping[str, tuple[Any, ...]] = {
+    "recover_after_release": ("recover",),
+    "convert_again": ("convert",),
+    "request_partitions_too_early": ("request_partitions",),
+    "poll_the_error": ("poll",),
+    "poll_for_the_error": ("poll",),
+    "poll_after_release": ("poll",),
+    "end_of_output_state_again": ("end_of_output_state",),
+    "convert_unknown_to_priority": ("convert_to_priority", 1000),
+}
 STEPS_OF_SCHEMA_2: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     "subpartition": {
         "add_after_end": ("add_buffer", 1),
@@ -63,6 +73,8 @@ STEPS_OF_SCHEMA_2: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "convert_unknown_to_priority": ("convert_to_priority", 1000),
         "convert_outdated_to_priority": ("convert_to_priority",),
     },
+    "gate": _OF_A_GATE,
+    "union-gate": {**_OF_A_GATE, "convert_early": ("convert",)},
     "recovered-channel": {"push_after_end": ("push_recovered", 1)},
     "local-channel": {"add_after_end": ("add_buffer",), "push_after_end": ("push_recovered",)},
     "coordinator": {

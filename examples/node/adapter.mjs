@@ -810,11 +810,12 @@ class Gate {
   constructor(config, emit) {
     const recovery = config.recovery ?? "none";
     if (!["none", "recover-first", "in-memory"].includes(recovery)) throw new Error(`no recovery ${recovery} here`);
+    if (config.gates.length !== 1) throw new Error("no unions of gates here");
     this.config = config;
     this.emit = emit;
     this.pool = new FloatingPool(config.floating_buffers ?? 2);
     this.converted = recovery === "none";
-    this.channels = config.channels.map((_, index) =>
+    this.channels = config.gates[0].map((_, index) =>
       this.converted ? this.#physicalChannel(index, [], 0) : new RecoveredChannel(this, index, recovery),
     );
     /** The channels whose producers have not sent all their recovered output state. */
@@ -822,7 +823,7 @@ class Gate {
   }
 
   #physicalChannel(index, recovered, lastStopped) {
-    const Kind = this.config.channels[index] === "local" ? LocalChannel : RemoteChannel;
+    const Kind = this.config.gates[0][index] === "local" ? LocalChannel : RemoteChannel;
     return new Kind(this, index, recovered, lastStopped, this.config);
   }
 
@@ -842,7 +843,8 @@ class Gate {
     this.channels[channel].finishRecovery();
   }
 
-  convert() {
+  /** A gate stands alone here, so its number says nothing new. */
+  convert(_gate) {
     if (this.converted) return;
     if (this.released || !this.channels.every((channel) => channel.convertible)) {
       throw new PortError("state", "a channel has state that conversion would lose, or the gate is released");
@@ -855,7 +857,7 @@ class Gate {
     }
   }
 
-  requestPartitions() {
+  requestPartitions(_gate) {
     if (this.released || !this.converted) {
       throw new PortError("state", "the gate is released, or its channels are not converted yet");
     }
@@ -1011,7 +1013,7 @@ const COMPONENTS = {
       finish_recovery persisted resources release`),
   },
   gate: {
-    settings: words("channels recovery exclusive_buffers floating_buffers"),
+    settings: words("gates recovery exclusive_buffers floating_buffers"),
     make: (config, emit) => new Gate(config, emit),
     operations: words(`
       recover finish_recovery convert request_partitions poll resume end_of_output_state insert_recovery_barriers

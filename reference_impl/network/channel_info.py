@@ -1,4 +1,4 @@
-"""How a channel of a task is named. Specification: union-gate.md."""
+"""How a channel of a task is named. Specification: gate.md."""
 
 from __future__ import annotations
 

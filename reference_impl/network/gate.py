@@ -120,7 +120,7 @@ class Gate(Faulty, GatePort):
         await self.channels[channel].finish_recovered()
 
     # ---- conversion ------------------------------------------------------------------------------------------------
-    async def convert(self) -> None:
+    async def convert(self, gate: int = 0) -> None:
         """G8, G31, G32."""
         async with self.request_lock:
             recovered = [one for one in self.channels if isinstance(one, RecoveredChannel)]
@@ -150,7 +150,7 @@ class Gate(Faulty, GatePort):
                 available, _ = self.enqueue(new, priority=False)
         await self.announce(available, False)
 
-    async def request_partitions(self) -> None:
+    async def request_partitions(self, gate: int = 0) -> None:
         """G10, G30, G32."""
         async with self.request_lock:
             if self.released or not self.converted:
@@ -350,7 +350,7 @@ class Gate(Faulty, GatePort):
         return self.is_available
 
     def has_priority(self) -> bool:
-        """G15, union-gate.md U2. Whether the queue has a priority element. This takes no lock."""
+        """G15, U2. Whether the queue has a priority element. This takes no lock."""
         return self.with_data.priority > 0
 
     def finished(self) -> bool:

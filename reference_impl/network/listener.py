@@ -75,19 +75,19 @@ class GateListener(Protocol):
     """Notifications of a gate to the task or the union that reads it. It has released its gate lock then."""
 
     async def gate_available(self, gate: Any, data: bool, priority: bool) -> None:
-        """G6, union-gate.md U1, U2. Data, or a priority event, can be polled, and could not be polled before.
+        """G6, U1, U2. Data, or a priority event, can be polled, and could not be polled before.
 
         (Flink: `InputGate.getAvailableFuture`, `getPriorityEventAvailableFuture`.)
         """
 
     def state_consumed(self, channel: ChannelInfo) -> None:
-        """G7, union-gate.md U5. The end of recovered data was taken (Flink: `getStateConsumedFuture`)."""
+        """G7, U5. The end of recovered data was taken (Flink: `getStateConsumedFuture`)."""
 
     def consumption_resumed(self, channel: ChannelInfo) -> None:
-        """G7, union-gate.md U5. The producer, in another process, is to go on (Flink: `resumeConsumption`)."""
+        """G7, U5. The producer, in another process, is to go on (Flink: `resumeConsumption`)."""
 
     def credit_announced(self, channel: ChannelInfo, credit: int) -> None:
-        """G7, union-gate.md U5. The producer, in another process, gets credit (Flink: `notifyCreditAvailable`)."""
+        """G7, U5. The producer, in another process, gets credit (Flink: `notifyCreditAvailable`)."""
 
 
 class GateSignals:
@@ -98,7 +98,7 @@ class GateSignals:
         self.numbers = numbers
 
     async def gate_available(self, gate: Any, data: bool, priority: bool) -> None:
-        """G6, union-gate.md U1, U2. Emit `PriorityAvailable` or `DataAvailable`: something can be polled (Flink:
+        """G6, U1, U2. Emit `PriorityAvailable` or `DataAvailable`: something can be polled (Flink:
         `InputGate.getAvailableFuture`, `getPriorityEventAvailableFuture`)."""
         if priority:
             self.port.emit(PriorityAvailable(-1))
@@ -106,13 +106,13 @@ class GateSignals:
             self.port.emit(DataAvailable())
 
     def state_consumed(self, channel: ChannelInfo) -> None:
-        """G7, union-gate.md U5. Emit `StateConsumed` with the number of the channel among all gates."""
+        """G7, U5. Emit `StateConsumed` with the number of the channel among all gates."""
         self.port.emit(StateConsumed(self.numbers.number(channel)))
 
     def consumption_resumed(self, channel: ChannelInfo) -> None:
-        """G7, union-gate.md U5. Emit `ConsumptionResumed` with the number of the channel among all gates."""
+        """G7, U5. Emit `ConsumptionResumed` with the number of the channel among all gates."""
         self.port.emit(ConsumptionResumed(self.numbers.number(channel)))
 
     def credit_announced(self, channel: ChannelInfo, credit: int) -> None:
-        """G7, union-gate.md U5. Emit `CreditAnnounced` with the number of the channel among all gates."""
+        """G7, U5. Emit `CreditAnnounced` with the number of the channel among all gates."""
         self.port.emit(CreditAnnounced(credit, self.numbers.number(channel)))

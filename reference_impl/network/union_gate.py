@@ -1,4 +1,4 @@
-"""Several input gates as one. Specification: union-gate.md.
+"""Several input gates as one. Specification: gate.md, U1 to U16.
 
 The union has the queue of a gate one level up: gates stand in it instead of channels.
 """
@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from conformance.ports import (
+    Barrier,
     Buffer,
     BufferOrEvent,
     Element,
     GateConfig,
+    GatePort,
     Resources,
-    UnionGateConfig,
-    UnionGatePort,
 )
 from conformance.scheduling import Lock
 
@@ -31,12 +31,12 @@ MakeGate: TypeAlias = Callable[[GateConfig, int, GateListener], Gate]
 """Makes the gate with this number; what it tells is for this listener."""
 
 
-class UnionGate(Faulty, UnionGatePort):
+class UnionGate(Faulty, GatePort):
     """The union lock guards the queue and available, and nothing else; no other lock is taken while it is held."""
 
     def __init__(
         self,
-        config: UnionGateConfig,
+        config: GateConfig,
         design: Design,
         listener: GateListener | None = None,
         make_gate: MakeGate | None = None,
@@ -45,10 +45,10 @@ class UnionGate(Faulty, UnionGatePort):
         self.lock = Lock("union lock")
         self.design = design
         self.faults = Faults(self)
-        self.numbers = numbering(len(one.channels) for one in config.gates)
+        self.numbers = numbering(map(len, config.gates))
         self.listener: GateListener = listener or GateSignals(self, self.numbers)
         make_gate = make_gate or self.make_gate
-        self.gates = [make_gate(one, index, self) for index, one in enumerate(config.gates)]
+        self.gates = [make_gate(config.alone(index), index, self) for index in range(len(config.gates))]
         """Gates: the gates of the union, in their order."""
         self.with_data: PrioritizedDeque[Gate] = PrioritizedDeque()
         """Queue: the gates that may have something; priority elements have a priority event."""
@@ -82,10 +82,45 @@ class UnionGate(Faulty, UnionGatePort):
         info = self.numbers.infos[channel]
         await self.gates[info.gate].resume(info.channel)
 
-    async def arrive(self, channel: int, element: Element) -> None:
+    async def arrive(self, channel: int, element: Element, backlog: int = -1) -> None:
         """U13."""
         info = self.numbers.infos[channel]
-        await self.gates[info.gate].arrive(info.channel, element)
+        await self.gates[info.gate].arrive(info.channel, element, backlog)
+
+    # ---- what a task does at each gate -----------------------------------------------------------------------------
+    async def end_of_output_state(self, channel: int) -> None:
+        """U17."""
+        info = self.numbers.infos[channel]
+        await self.gates[info.gate].end_of_output_state(info.channel)
+
+    async def insert_recovery_barriers(self, checkpoint: int) -> None:
+        """U17."""
+        for gate in self.gates:
+            await gate.insert_recovery_barriers(checkpoint)
+
+    async def checkpoint_started(self, barrier: Barrier) -> None:
+        """U17."""
+        for gate in self.gates:
+            await gate.checkpoint_started(barrier)
+
+    async def checkpoint_stopped(self, checkpoint: int) -> None:
+        """U17."""
+        for gate in self.gates:
+            await gate.checkpoint_stopped(checkpoint)
+
+    async def convert_to_priority(self, channel: int, seq: int) -> None:
+        """U17."""
+        info = self.numbers.infos[channel]
+        await self.gates[info.gate].convert_to_priority(info.channel, seq)
+
+    def in_use(self, channel: int) -> int:
+        """U17."""
+        info = self.numbers.infos[channel]
+        return self.gates[info.gate].in_use(info.channel)
+
+    def persisted(self, checkpoint: int) -> tuple[tuple[int, ...], ...]:
+        """U17."""
+        return tuple(written for gate in self.gates for written in gate.persisted(checkpoint))
 
     # ---- what the gates tell ---------------------------------------------------------------------------------------
     async def gate_available(self, gate: Gate, data: bool, priority: bool) -> None:

@@ -107,7 +107,7 @@ class Chain(Faulty, ChainPort):
                 for info in self.numbers.infos
             }
         )
-        gates = [GateConfig(config.channels, config.recovery, config.exclusive_buffers, config.floating_buffers)]
+        gates = [GateConfig((config.channels,), config.recovery, config.exclusive_buffers, config.floating_buffers)]
         listener = ChainListener(GateSignals(self, self.numbers), self.producers, len(nothing))
         inputs = Inputs(self.numbers, gates, design, listener, self.faults, self.producers, self.states[CONSUMER])
         (self.gate,) = inputs.gates

@@ -106,7 +106,7 @@ class ConsumerLoop(ConsumerLoopPort):
         """M1. The subpartitions were requested before the loop began."""
         upstream = Elsewhere(self)
         listener = TaskListener(upstream, [config.channels])
-        gates = [GateConfig((ChannelKind.REMOTE,) * config.channels, Recovery.NONE, MOST_QUEUED, 0)]
+        gates = [GateConfig(((ChannelKind.REMOTE,) * config.channels,), Recovery.NONE, MOST_QUEUED, 0)]
         inputs = Inputs(numbering([config.channels]), gates, design, listener, Faults(self), upstream)
         (self.gate,) = inputs.gates
         at_once(self.gate.request_partitions())

@@ -87,7 +87,7 @@ class RestoringTask(Task):
         self.buffers = RecoveryBuffers(enough if self.recovery is IN_MEMORY else config.buffers)
         """Buffers: those for recovered data."""
         listener = TaskListener(upstream, config.gates, self.buffers)
-        gates = [GateConfig((ChannelKind.LOCAL,) * size, self.recovery) for size in config.gates]
+        gates = [GateConfig(((ChannelKind.LOCAL,) * size,), self.recovery) for size in config.gates]
         inputs = Inputs(numbers, gates, design, listener, faults, upstream)
         self.gates = inputs.gates
         to_recover = dict(zip(numbers.infos, config.input_state, strict=True))

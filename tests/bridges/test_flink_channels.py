@@ -42,13 +42,12 @@ from conformance.ports import (
     RecoveryCompletion,
     StateConsumed,
     TaskRestoreConfig,
-    UnionGateConfig,
 )
 
 pytestmark = [pytest.mark.flink, pytest.mark.xdist_group("flink")]
 
 OFFERED = (
-    "deque", "subpartition", "persister", "recovered-channel", "local-channel", "remote-channel", "gate", "union-gate",
+    "deque", "subpartition", "persister", "recovered-channel", "local-channel", "remote-channel", "gate",
     "barrier-handler", "writer", "subtask-checkpoint", "consumer-loop", "task-restore",
 )  # fmt: skip
 IN_MEMORY = Capability.RECOVERS_IN_MEMORY
@@ -104,9 +103,8 @@ def test_it_offers_what_was_released(flink):
 @pytest.mark.parametrize("component", OFFERED)
 def test_what_is_not_offered_is_refused_with_a_reason(port, component):
     opened = {
-        "union-gate": UnionGateConfig((GateConfig((LOCAL,), Recovery.PUSHED),)),
         "task-restore": TaskRestoreConfig((1,), ((),), (), Recovery.PUSHED),
-        "gate": GateConfig((LOCAL,), Recovery.PUSHED),
+        "gate": GateConfig(((LOCAL,),), Recovery.PUSHED),
         "deque": None, "persister": None, "subpartition": None, "barrier-handler": None,
         "writer": None, "subtask-checkpoint": None, "consumer-loop": None,
     }.get(component, ChannelConfig(Recovery.PUSHED))  # fmt: skip
@@ -199,7 +197,7 @@ def test_an_announced_barrier_overtakes(port):
 
 @pytest.mark.parametrize("early", ["convert", "request_partitions"])
 def test_a_gate_that_converts_too_early_keeps_the_error_for_its_reader(port, early):
-    gate = port("gate", GateConfig((LOCAL, REMOTE), Recovery.RECOVER_FIRST))
+    gate = port("gate", GateConfig(((LOCAL, REMOTE),), Recovery.RECOVER_FIRST))
     getattr(gate, early)()
     assert DataAvailable() in heard(gate)
     with pytest.raises(PortError) as error:
@@ -208,15 +206,15 @@ def test_a_gate_that_converts_too_early_keeps_the_error_for_its_reader(port, ear
 
 
 def test_a_gate_converts_when_all_state_is_consumed(port):
-    gate = port("gate", GateConfig((LOCAL, REMOTE), Recovery.RECOVER_FIRST))
+    gate = port("gate", GateConfig(((LOCAL, REMOTE),), Recovery.RECOVER_FIRST))
     gate.recover(1, Buffer((5,)))
     for channel in (0, 1):
         gate.finish_recovery(channel)
     assert gate.poll().element == Buffer((5,))
     assert gate.poll() is None
     assert [one for one in heard(gate) if isinstance(one, StateConsumed)] == [StateConsumed(0), StateConsumed(1)]
-    gate.convert()
-    gate.request_partitions()
+    gate.convert(0)
+    gate.request_partitions(0)
     for channel in (0, 1):
         gate.arrive(channel, RecoveryCompletion(), -1)
         assert gate.poll().element == RecoveryCompletion()
@@ -230,8 +228,8 @@ def test_a_gate_converts_when_all_state_is_consumed(port):
 
 
 def test_the_writer_fails_in_the_poll_of_a_gate(port):
-    gate = port("gate", GateConfig((LOCAL, REMOTE)))
-    gate.request_partitions()
+    gate = port("gate", GateConfig(((LOCAL, REMOTE),)))
+    gate.request_partitions(0)
     gate.checkpoint_started(unaligned(1))
     gate.arrive(0, Buffer((0,)), -1)
     heard(gate)
@@ -245,8 +243,8 @@ def test_the_writer_fails_in_the_poll_of_a_gate(port):
 
 
 def test_a_gate_keeps_the_error_of_an_arrival_for_its_reader(port):
-    gate = port("gate", GateConfig((LOCAL, REMOTE)))
-    gate.request_partitions()
+    gate = port("gate", GateConfig(((LOCAL, REMOTE),)))
+    gate.request_partitions(0)
     gate.checkpoint_started(unaligned(1))
     while gate.poll() is not None:
         pass
@@ -264,12 +262,11 @@ def test_a_gate_keeps_the_error_of_an_arrival_for_its_reader(port):
 
 
 @pytest.mark.parametrize("kind", [LOCAL, REMOTE])
-@pytest.mark.parametrize("component", ["gate", "union-gate"])
-def test_a_subpartition_that_cannot_be_requested_fails_the_poll(port, component, kind):
-    one = GateConfig((kind,))
-    opened = port(component, one if component == "gate" else UnionGateConfig((one, one)))
+@pytest.mark.parametrize("gates", [1, 2])
+def test_a_subpartition_that_cannot_be_requested_fails_the_poll(port, gates, kind):
+    opened = port("gate", GateConfig(((kind,),) * gates))
     assert opened.fault("subpartition-request", FaultKind.THROWS)
-    opened.request_partitions(*([] if component == "gate" else [1]))
+    opened.request_partitions(gates - 1)
     assert set(heard(opened)) == {DataAvailable(), FaultStruck("subpartition-request", FaultKind.THROWS)}
     with pytest.raises(PortError) as error:
         opened.poll()
@@ -280,13 +277,13 @@ def test_a_subpartition_that_cannot_be_requested_fails_the_poll(port, component,
 
 @pytest.mark.parametrize("convert", ["convert", "request_partitions"])
 def test_a_conversion_without_buffers_fails_the_poll(port, convert):
-    gate = port("gate", GateConfig((LOCAL, REMOTE), Recovery.RECOVER_FIRST))
+    gate = port("gate", GateConfig(((LOCAL, REMOTE),), Recovery.RECOVER_FIRST))
     for channel in (0, 1):
         gate.finish_recovery(channel)
     assert gate.poll() is None
     heard(gate)
     assert gate.fault("network-buffer-pool", FaultKind.THROWS)
-    getattr(gate, convert)()
+    getattr(gate, convert)(0)
     assert FaultStruck("network-buffer-pool", FaultKind.THROWS) in heard(gate)
     with pytest.raises(PortError) as error:
         gate.poll()
@@ -298,22 +295,20 @@ def test_a_conversion_without_buffers_fails_the_poll(port, convert):
 @pytest.mark.parametrize("gates", [1, 2])
 def test_a_conversion_without_buffers_loses_recovered_buffers(newest, port, gates):
     """No ticket is known: the buffers are in the queue of a remote channel that nobody releases."""
-    one = GateConfig((LOCAL, REMOTE), Recovery.IN_MEMORY)
-    opened = port("gate", one) if gates == 1 else port("union-gate", UnionGateConfig((one, one)))
+    opened = port("gate", GateConfig(((LOCAL, REMOTE),) * gates, Recovery.IN_MEMORY))
     for record in range(3):
         opened.recover(1, Buffer((record,)))
     for channel in range(2):
         opened.finish_recovery(channel)
     opened.fault("network-buffer-pool", FaultKind.THROWS)
-    opened.convert(*([] if gates == 1 else [0]))
+    opened.convert(0)
     opened.release()
     assert opened.resources().segments == 3
 
 
-@pytest.mark.parametrize("component", ["gate", "union-gate"])
-def test_a_gate_says_what_it_cannot_let_fail(port, component):
-    one = GateConfig((LOCAL, REMOTE))
-    opened = port(component, one if component == "gate" else UnionGateConfig((one, one)))
+@pytest.mark.parametrize("gates", [1, 2])
+def test_a_gate_says_what_it_cannot_let_fail(port, gates):
+    opened = port("gate", GateConfig(((LOCAL, REMOTE),) * gates))
     possible = [
         (place, kind)
         for place in (
@@ -331,7 +326,7 @@ def test_a_gate_says_what_it_cannot_let_fail(port, component):
 
 
 def test_a_union_numbers_channels_through(port):
-    union = port("union-gate", UnionGateConfig((GateConfig((LOCAL,)), GateConfig((LOCAL, REMOTE)))))
+    union = port("gate", GateConfig(((LOCAL,), (LOCAL, REMOTE))))
     for gate in (0, 1):
         union.request_partitions(gate)
     union.arrive(2, Buffer((7,)))

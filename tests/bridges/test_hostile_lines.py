@@ -34,7 +34,7 @@ from tests.implementations import with_parts
 
 REQUESTS: tuple[dict[str, Any], ...] = (
     {"type": "hello", "protocol": 2, "suite": "1"},
-    {"type": "open", "component": "gate", "config": {"channels": ["local", "remote"], "recovery": "none"}},
+    {"type": "open", "component": "gate", "config": {"gates": [["local", "remote"]], "recovery": "none"}},
     {"type": "call", "call": ["add", {"type": "buffer", "ids": [1, 2]}]},
     {"type": "resume", "token": 1},
     {"type": "scenario", "component": "deque", "config": {}, "calls": [["add", {"id": 1}], ["new"], ["poll"]]},

@@ -155,7 +155,7 @@ def answers_to(*lines: object) -> list[dict[str, object]]:
         ({"type": "open", "component": "teleporter", "config": {}}, "no component teleporter"),
         ({"type": "open", "component": "toString", "config": {}}, "no component toString"),
         ({"type": "open", "component": "subpartition", "config": {"teeth": 32}}, "no setting teeth"),
-        ({"type": "open", "component": "gate", "config": {"channels": ["local"], "recovery": "pushed"}}, "pushed"),
+        ({"type": "open", "component": "gate", "config": {"gates": [["local"]], "recovery": "pushed"}}, "pushed"),
         ({"type": "call", "call": ["frobnicate"]}, "no method frobnicate"),
         ({"type": "call", "call": ["constructor"]}, "no method constructor"),
         ({"type": "call", "call": ["add"]}, "add has 1 operands, not 0"),

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from conformance.scenarios.former_gates import component_as_of_today
+
 Reply = Mapping[str, Any]
 """What one version says of a scenario: history, steps, violation and exercised properties, or why it cannot read it."""
 
@@ -54,7 +56,7 @@ class Names:
 
     def now(self, component: str, slug: str) -> str:
         """Returns the present slug."""
-        return self._now.get((component, slug), slug)
+        return self._now.get((component_as_of_today(component), slug), slug)
 
 
 @dataclass(slots=True)

@@ -94,7 +94,7 @@ def measured(names: tuple[str, ...], seed: str = SEED, scenarios: int = SCENARIO
     """Search the implementation with these bugs of one component, reduce what is found, and group it."""
     bugs = [find_known_bug(name) for name in names]
     with closing(built(bugs)) as implementation:
-        program = Program(COMPONENTS[bugs[0].component], implementation)
+        program = Program(COMPONENTS[bugs[0].component], implementation).pinned(bugs[0].shape)
         tally = search_range(program, seed, range(scenarios))
         properties = {slug for slug, _, _ in tally.failures}
         result = Measured(names, bugs[0].component, len(tally.failures), len(properties), 0)
@@ -121,7 +121,7 @@ def _masked(result: Measured, unseen: Sequence[KnownBug], seed: str, scenarios: 
     """The same for a pair in which a property did not fail: does it fail if its bug is alone?"""
     for bug in unseen:
         with closing(bug.build()) as alone:
-            tally = search_range(Program(COMPONENTS[bug.component], alone), seed, range(scenarios))
+            tally = search_range(Program(COMPONENTS[bug.component], alone).pinned(bug.shape), seed, range(scenarios))
         if not any(slug == bug.property for slug, _, _ in tally.failures):
             return Measured(result.bugs, result.component, result.findings, result.properties, 0, rare=True)
     names = tuple(bug.id for bug in unseen)
@@ -140,7 +140,7 @@ def _caused(found: Found, bugs: Sequence[KnownBug]) -> tuple[str, ...]:
     names = []
     for bug in bugs:
         with closing(bug.build()) as alone:
-            program = Program(COMPONENTS[bug.component], alone)
+            program = Program(COMPONENTS[bug.component], alone).pinned(bug.shape)
             violation = run_scenario(program, found.scenario.config, found.scenario.steps).violation
             if violation is not None and violation.signature == found.signature:
                 names.append(bug.id)

@@ -29,7 +29,8 @@ def noticing(bug_id: str, scenarios: int = SCENARIOS) -> frozenset[str]:
     """Returns the slugs of the properties that fail in a search of the known bug."""
     bug = find_known_bug(bug_id)
     with closing(bug.build()) as implementation:
-        tally = search_range(Program(COMPONENTS[bug.component], implementation), SEED, range(scenarios))
+        program = Program(COMPONENTS[bug.component], implementation).pinned(bug.shape)
+        tally = search_range(program, SEED, range(scenarios))
     return frozenset(slug for slug, _, _ in tally.failures)
 
 

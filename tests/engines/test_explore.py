@@ -28,9 +28,9 @@ SMALL = [
     ("deque", {"elements": 2}),
     ("subpartition", {"elements": 2, "checkpoints": 1}),
     ("recovered-channel", {}),
-    ("gate", {"channels": '["remote"]', "elements": 1, "recovery": "recover-first", "interleaving": "whole"}),
-    ("gate", {"channels": '["local"]', "elements": 1, "recovery": "in-memory", "barriers": 0, "checkpoints": 0}),
-    ("gate", {"channels": '["remote"]', "elements": 1, "recovery": "pushed", "interleaving": "whole"}),
+    ("gate", {"gates": '[["remote"]]', "elements": 1, "recovery": "recover-first", "interleaving": "whole"}),
+    ("gate", {"gates": '[["local"]]', "elements": 1, "recovery": "in-memory", "barriers": 0, "checkpoints": 0}),
+    ("gate", {"gates": '[["remote"]]', "elements": 1, "recovery": "pushed", "interleaving": "whole"}),
 ]
 
 
@@ -166,7 +166,7 @@ def test_what_is_found_replays():
 def test_a_deadlock_is_found_by_exploration():
     bug = find_known_bug("B-02")
     program = Program(COMPONENTS["gate"], bug.build())
-    scope = scope_of(program.component, {"channels": '["remote"]', "elements": "1"})
+    scope = scope_of(program.component, {"gates": '[["remote"]]', "elements": "1"})
     found = Explorer(program, scope).explore(most_states=3000).found
     slugs = {one.slug for one in found}
     assert "threads-do-not-deadlock" in slugs

@@ -131,11 +131,11 @@ def test_too_few_scenarios():
 
 def test_the_command_explains_each_component_that_has_the_property(capsys):
     with pytest.raises(SystemExit) as ended:
-        main(["explain", WAITING, "--scenarios", "5", "--component", "gate", "--component", "union-gate"])
+        main(["explain", WAITING, "--scenarios", "5", "--component", "gate", "--component", "writer"])
     told = capsys.readouterr().out
     assert ended.value.code == 0
     assert f"gate: {WAITING}\n" in told
-    assert f"union-gate: {WAITING}\n" in told
+    assert f"writer: {WAITING}\n" in told
     assert told.count("Why: ") == 2
     assert "(b) reference with the same capabilities" in told
 

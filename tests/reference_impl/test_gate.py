@@ -41,7 +41,7 @@ DESIGNS = {Recovery.RECOVER_FIRST: RECOVER_FIRST, Recovery.IN_MEMORY: IN_MEMORY,
 
 
 def fresh(*kinds: ChannelKind, recovery=Recovery.NONE) -> Gate:
-    made = Gate(GateConfig(kinds or (LOCAL, REMOTE), recovery), DESIGNS.get(recovery, PUSHED))
+    made = Gate(GateConfig((kinds or (LOCAL, REMOTE),), recovery), DESIGNS.get(recovery, PUSHED))
     if recovery is Recovery.NONE:
         whole(made.request_partitions())
     return made

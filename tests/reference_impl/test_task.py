@@ -104,7 +104,7 @@ class TwoGates:
         faults = Faults(self.port)
         listener = TaskListener(self.producers, [2, 1])
         states = TaskStates(WriterAtOnce(WriterConfig(1, 1, 1)), 0, self.numbers)
-        gates = [GateConfig(of_gate, Recovery.NONE, 2, 0) for of_gate in kinds]
+        gates = [GateConfig((of_gate,), Recovery.NONE, 2, 0) for of_gate in kinds]
         inputs = Inputs(self.numbers, gates, PUSHED, listener, faults, self.producers, states)
         operators = Noting(self.port, self.numbers, self.calls)
         drainer = ListDrainer(inputs.gates, Recovery.NONE, {})

@@ -1,11 +1,11 @@
-"""The union of gates, rule by rule of union-gate.md, and its races, stepped by hand."""
+"""The union of gates, rule by rule of gate.md, and its races, stepped by hand."""
 
 from __future__ import annotations
 
 import pytest
 
 from conformance.components import COMPONENTS
-from conformance.components.union_gate import UnionGateScenarioConfig
+from conformance.components.gate import GateScenarioConfig
 from conformance.driver import Program, run_scenario
 from conformance.driver.turns import whole
 from conformance.ports import (
@@ -26,7 +26,6 @@ from conformance.ports import (
     PriorityAvailable,
     Recovery,
     StateConsumed,
-    UnionGateConfig,
 )
 from reference_impl import PUSHED
 from reference_impl.network.channel_info import ChannelInfo
@@ -40,7 +39,7 @@ TWO = ((LOCAL,), (REMOTE,))
 
 
 def fresh(gates=TWO, recovery=Recovery.NONE) -> UnionGate:
-    made = UnionGate(UnionGateConfig(tuple(GateConfig(kinds, recovery) for kinds in gates)), PUSHED)
+    made = UnionGate(GateConfig(gates, recovery), PUSHED)
     if recovery is Recovery.NONE:
         for gate in range(len(gates)):
             whole(made.request_partitions(gate))
@@ -80,7 +79,7 @@ def signals(one: UnionGate) -> list[object]:
 
 
 def test_channels_are_numbered_through_all_gates():
-    """union-gate.md U7, U9, U13."""
+    """gate.md U7, U9, U13."""
     one = fresh(((LOCAL, REMOTE), (REMOTE,), (LOCAL,)))
     for channel in (3, 2, 1, 0):
         send(one, channel, channel)
@@ -88,7 +87,7 @@ def test_channels_are_numbered_through_all_gates():
 
 
 def test_only_the_first_gate_with_data_is_announced():
-    """union-gate.md U1, U4, U14."""
+    """gate.md U1, U4, U14."""
     one = fresh()
     send(one, 0, 0)
     assert signals(one) == [DataAvailable()]
@@ -99,7 +98,7 @@ def test_only_the_first_gate_with_data_is_announced():
 
 
 def test_gates_are_polled_in_turn_and_say_whether_more_is_there():
-    """union-gate.md U6 to U9, I-30."""
+    """gate.md U6 to U9, I-30."""
     one = fresh()
     send(one, 0, 0, 1, 2)
     send(one, 1, 3, 4)
@@ -111,7 +110,7 @@ def test_gates_are_polled_in_turn_and_say_whether_more_is_there():
 
 
 def test_a_priority_event_moves_its_queued_gate_up():
-    """union-gate.md U2, U4, U8."""
+    """gate.md U2, U4, U8."""
     one = fresh()
     send(one, 0, 0)
     send(one, 1, 1)
@@ -122,7 +121,7 @@ def test_a_priority_event_moves_its_queued_gate_up():
 
 
 def test_the_poll_of_a_first_priority_event_announces_that_of_a_second_gate():
-    """union-gate.md U2, U9."""
+    """gate.md U2, U9."""
     one = fresh()
     send(one, 1, 1, barrier())
     send(one, 0, 0, barrier())
@@ -134,7 +133,7 @@ def test_the_poll_of_a_first_priority_event_announces_that_of_a_second_gate():
 
 
 def test_a_gate_whose_recovered_data_ended_makes_an_empty_poll():
-    """union-gate.md U5, U10, U11."""
+    """gate.md U5, U10, U11."""
     one = fresh(recovery=Recovery.RECOVER_FIRST)
     whole(one.recover(1, Buffer((7,))))
     whole(one.finish_recovery(1))
@@ -146,7 +145,7 @@ def test_a_gate_whose_recovered_data_ended_makes_an_empty_poll():
 
 
 def test_a_gate_converts_although_another_was_never_read():
-    """union-gate.md U12."""
+    """gate.md U12."""
     one = fresh(recovery=Recovery.RECOVER_FIRST)
     whole(one.recover(0, Buffer((7,))))
     whole(one.finish_recovery(1))
@@ -159,7 +158,7 @@ def test_a_gate_converts_although_another_was_never_read():
 
 @pytest.mark.parametrize("recovery", [Recovery.RECOVER_FIRST, Recovery.IN_MEMORY])
 def test_unread_state_is_not_converted_away(recovery):
-    """union-gate.md U12."""
+    """gate.md U12."""
     one = fresh(recovery=recovery)
     whole(one.recover(0, Buffer((7,))))
     with pytest.raises(PortError) as raised:
@@ -169,7 +168,7 @@ def test_unread_state_is_not_converted_away(recovery):
 
 
 def test_what_is_left_in_memory_is_read_after_the_conversion():
-    """union-gate.md U11 to U13."""
+    """gate.md U11 to U13."""
     one = fresh(recovery=Recovery.IN_MEMORY)
     for record in (7, 8):
         whole(one.recover(0, Buffer((record,))))
@@ -182,7 +181,7 @@ def test_what_is_left_in_memory_is_read_after_the_conversion():
 
 
 def test_the_union_ends_with_its_last_gate():
-    """union-gate.md U3, U6, U9, U14."""
+    """gate.md U3, U6, U9, U14."""
     one = fresh()
     for channel in (0, 1):
         send(one, channel, EndOfData(), EndOfPartition())
@@ -197,7 +196,7 @@ def test_the_union_ends_with_its_last_gate():
 
 
 def test_the_producer_behind_the_channel_is_resumed():
-    """union-gate.md U5, U13."""
+    """gate.md U5, U13."""
     one = fresh(((LOCAL, REMOTE), (REMOTE,)))
     send(one, 2, barrier(Alignment.ALIGNED))
     poll(one)
@@ -207,7 +206,7 @@ def test_the_producer_behind_the_channel_is_resumed():
 
 
 def test_a_blocked_local_channel_gives_more_once_it_is_resumed():
-    """union-gate.md U1, U10, U13."""
+    """gate.md U1, U10, U13."""
     one = fresh()
     send(one, 0, barrier(Alignment.ALIGNED), 0)
     assert polled(one, 2) == [(0, barrier(Alignment.ALIGNED)), None]
@@ -218,7 +217,7 @@ def test_a_blocked_local_channel_gives_more_once_it_is_resumed():
 
 
 def test_release_is_idempotent_and_gives_everything_back():
-    """union-gate.md U6, U14, U15."""
+    """gate.md U6, U14, U15."""
     one = fresh(recovery=Recovery.IN_MEMORY)
     whole(one.recover(0, Buffer((7,))))
     for _ in range(2):
@@ -235,9 +234,9 @@ LIVE = [("request_partitions", 0), ("finish", "task"), ("request_partitions", 1)
 
 def run_fine(steps, recovery=Recovery.NONE, part=UnionGate):
     """The run of a fine scenario of two gates with a local channel each; every step must be enabled."""
-    made = changed_reference(part) if isinstance(part, str) else with_parts("hand-made", union_gate=part)
-    program = Program(COMPONENTS["union-gate"], made)
-    config = UnionGateScenarioConfig(((LOCAL,), (LOCAL,)), recovery, "fine")
+    made = changed_reference(part) if isinstance(part, str) else with_parts("hand-made", gate=part)
+    program = Program(COMPONENTS["gate"], made)
+    config = GateScenarioConfig(((LOCAL,), (LOCAL,)), recovery, 3, "fine")
     run = run_scenario(program, config, steps, record=True)
     assert all(one.outcome is not None for one in run.entries)
     return run
@@ -263,7 +262,7 @@ def answers(run) -> list[object]:
 
 
 def test_what_comes_into_a_gate_while_it_is_polled_is_not_forgotten():
-    """union-gate.md U7, U8."""
+    """gate.md U7, U8."""
     steps = [
         ("buffer", 0), ("finish", "network"),
         ("poll",), ("run", "task", "gate lock"), ("run", "task", "local channel 0 lock"),
@@ -277,11 +276,11 @@ def test_what_comes_into_a_gate_while_it_is_polled_is_not_forgotten():
 
 
 def test_a_gate_that_notifies_while_it_is_polled_stands_in_the_queue_once():
-    """union-gate.md U1, U2, U8."""
+    """gate.md U1, U2, U8."""
     steps = [
         ("buffer", 0), ("finish", "network"), ("buffer", 1), ("finish", "network"),
         ("poll",), ("run", "task", "gate lock"),
-        ("buffer", 0), ("finish", "network"), ("unaligned_barrier", 0), ("finish", "network"),
+        ("buffer", 0), ("finish", "network"), ("unaligned_barrier", 0, 1), ("finish", "network"),
         ("finish", "task"),
         ("poll",), ("finish", "task"), ("poll",), ("finish", "task"),
     ]  # fmt: skip
@@ -299,13 +298,13 @@ BELIEVES_LATE_NOTIFICATIONS = """
 
 
 def test_a_priority_notification_that_comes_late_puts_nobody_in_front():
-    """union-gate.md U2, I-30."""
+    """gate.md U2, I-30."""
     steps = [
         ("buffer", 0), ("finish", "network"), ("buffer", 0), ("finish", "network"),
-        ("unaligned_barrier", 0), ("run", "network", "gate lock"), ("run", "network", "outside the gate lock"),
+        ("unaligned_barrier", 0, 1), ("run", "network", "gate lock"), ("run", "network", "outside the gate lock"),
         ("poll",), ("finish", "task"),  # takes the barrier before the union is notified of it
         ("finish", "network"),
-        ("unaligned_barrier", 1), ("finish", "network"),
+        ("unaligned_barrier", 1, 1), ("finish", "network"),
         ("poll",), ("finish", "task"),
     ]  # fmt: skip
     run = race(steps)
@@ -313,7 +312,7 @@ def test_a_priority_notification_that_comes_late_puts_nobody_in_front():
     assert answers(run) == [0, 1]
     broken = race(steps, BELIEVES_LATE_NOTIFICATIONS).violation
     assert broken is not None
-    assert broken.property.slug == "a-priority-event-of-any-gate-comes-first"
+    assert broken.property.slug == "priority-events-come-first"
 
 
 class TakesPriorityAsTold(UnionGate):
@@ -325,13 +324,13 @@ class TakesPriorityAsTold(UnionGate):
 
 @pytest.mark.parametrize("part", [UnionGate, TakesPriorityAsTold])
 def test_a_priority_event_found_by_an_empty_poll_is_still_announced(part):
-    """union-gate.md U2, U8. The conversion left a queued gate empty. The gate gets a priority event after its poll and
+    """gate.md U2, U8. The conversion left a queued gate empty. The gate gets a priority event after its poll and
     before it is queued again."""
     steps = [
         ("finish_recovery", 0), ("finish", "recovery"), ("convert", 0), ("finish", "task"),
         ("request_partitions", 0), ("finish", "task"),
         ("poll",), ("run", "task", "gate lock"), ("run", "task", "union lock"),
-        ("unaligned_barrier", 0), ("run", "network", "gate lock"), ("run", "network", "outside the gate lock"),
+        ("unaligned_barrier", 0, 1), ("run", "network", "gate lock"), ("run", "network", "outside the gate lock"),
         ("finish", "task"), ("finish", "network"),
     ]  # fmt: skip
     violation = run_fine(steps, Recovery.IN_MEMORY, part).violation
@@ -339,8 +338,8 @@ def test_a_priority_event_found_by_an_empty_poll_is_still_announced(part):
 
 
 def test_the_error_that_a_gate_keeps_wakes_the_consumer_and_fails_the_poll_of_the_union():
-    """union-gate.md U16."""
-    one = UnionGate(UnionGateConfig(tuple(GateConfig(kinds, Recovery.NONE) for kinds in TWO)), PUSHED)
+    """gate.md U16."""
+    one = UnionGate(GateConfig(TWO), PUSHED)
     one.fault(SUBPARTITION_REQUEST, FaultKind.THROWS)
     whole(one.request_partitions(0))
     assert signals(one) == [FaultStruck(SUBPARTITION_REQUEST, FaultKind.THROWS), DataAvailable()]
@@ -355,14 +354,31 @@ def test_the_error_that_a_gate_keeps_wakes_the_consumer_and_fails_the_poll_of_th
 
 
 def test_a_gate_that_is_polled_may_tell_the_union_something():
-    """union-gate.md U3, U7. The poll that takes the end of the last channel of a gate reports the end of the gate."""
+    """gate.md U3, U7. The poll that takes the end of the last channel of a gate reports the end of the gate."""
     steps = [("end_of_data", 0), ("finish", "network"), ("end_of_partition", 0), ("finish", "network")]
     run = race([*steps, ("poll",), ("finish", "task"), ("poll",), ("finish", "task"), ("finished",)])
     assert run.violation is None
 
 
+def test_what_a_task_does_at_each_gate_goes_to_the_gate_of_the_channel_or_to_all():
+    """gate.md U17."""
+    one = fresh(((REMOTE,), (REMOTE, REMOTE)))
+    send(one, 0, 1)
+    send(one, 2, 2, 3)
+    assert [one.in_use(channel) for channel in range(3)] == [1, 0, 2]
+    whole(one.insert_recovery_barriers(1))
+    whole(one.checkpoint_started(barrier()))
+    assert one.persisted(1) == ((1,), (), (2, 3))
+    whole(one.checkpoint_stopped(1))
+    with pytest.raises(PortError):
+        whole(one.convert_to_priority(2, 7))
+    for channel in range(3):
+        whole(one.end_of_output_state(channel))
+    assert signals(one)[-3:] == [ConsumptionResumed(channel) for channel in range(3)]
+
+
 def test_a_union_may_be_given_its_gates_and_a_listener():
-    """union-gate.md U1, U5. A task makes the gates of its unions, and hears of them with gate and channel."""
+    """gate.md U1, U5. A task makes the gates of its unions, and hears of them with gate and channel."""
     heard: list[object] = []
 
     class Heard:
@@ -384,7 +400,7 @@ def test_a_union_may_be_given_its_gates_and_a_listener():
         made.append(Gate(config, PUSHED, listener, index))
         return made[-1]
 
-    config = UnionGateConfig(tuple(GateConfig((kind,), Recovery.NONE, 2, 0) for kind in (LOCAL, REMOTE)))
+    config = GateConfig(((LOCAL,), (REMOTE,)), Recovery.NONE, 2, 0)
     union = UnionGate(config, PUSHED, Heard(), make_gate)
     assert union.gates == made
     for number in range(2):

@@ -27,6 +27,7 @@ from conformance.scenarios import (
     scenario_id,
 )
 from conformance.scenarios.former import STEPS_OF_SCHEMA_1, STEPS_OF_SCHEMA_2
+from conformance.scenarios.former_gates import component_as_of_today
 from strategies import any_scenarios
 
 SMALL = Scenario(
@@ -76,7 +77,7 @@ def test_a_scenario_of_schema_1_means_the_same(component):
 
 def test_the_table_of_former_names_leads_from_names_that_are_gone_to_names_that_are():
     for component, renamed in STEPS_OF_SCHEMA_1.items():
-        today = {step.name for step in COMPONENTS[component].steps}
+        today = {step.name for step in COMPONENTS[component_as_of_today(component)].steps}
         then = {*today, *STEPS_OF_SCHEMA_2.get(component, ())}
         assert not set(renamed) & then
         assert set(renamed.values()) <= then
@@ -86,9 +87,10 @@ def test_the_table_of_former_names_leads_from_names_that_are_gone_to_names_that_
 def test_a_step_of_schema_2_has_the_form_of_a_step_of_today():
     for component, changed in STEPS_OF_SCHEMA_2.items():
         for then, (name, *more) in changed.items():
-            today = COMPONENTS[component].step(name)
+            steps = COMPONENTS[component_as_of_today(component)]
+            today = steps.step(name)
             assert today is not None
-            assert COMPONENTS[component].step(then) is None
+            assert steps.step(then) is None
             given = list(today.operands.values())
             assert [type(one) for one in more] == given[len(given) - len(more) :]
 

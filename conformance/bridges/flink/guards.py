@@ -51,6 +51,8 @@ class Guard(Struct, frozen=True, forbid_unknown_fields=True):
     """What happens without the guard, in one sentence."""
     nth: int = 1
     """Which of the places in the method that have this name and can be changed in this way, counted from 1."""
+    shape: str = ""
+    """The shape of the component in which it is searched for; empty: any."""
 
 
 def guards() -> tuple[Guard, ...]:

@@ -1,29 +1,48 @@
-"""The component input gate. Specification: gate.md."""
+"""The component gate: an input gate, or several that are read as one. Specification: gate.md."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from conformance.components.gate import buffer_rules, fault_rules, goals, rules
+from conformance.components.gate import buffer_rules, fault_rules, goals, rules, union_rules
 from conformance.components.gate.ledger import Ledger
-from conformance.components.gate.prefixes import PREFIXES
+from conformance.components.gate.rules import ONE_GATE, SEVERAL_GATES
+from conformance.components.gate.search import (
+    BIASES,
+    BIASES_OF_UNIONS,
+    PREFIXES,
+    PREFIXES_OF_UNIONS,
+    WEIGHTS_OF_UNIONS,
+)
 from conformance.components.gate.steps import DRAIN, STEPS
-from conformance.driver import Bound, Component, Settings
-from conformance.models.designs import BY_CONVERSION, recovers
+from conformance.driver import Bound, Component, Settings, Shape
+from conformance.models.designs import BY_CONVERSION, NOTHING, UNIONS, recovers
 from conformance.models.faults import WithFaults
 from conformance.models.starts import reason_without_barrier
-from conformance.ports import Capability, ChannelKind, GateConfig, GatePort, Recovery
+from conformance.ports import (
+    NETWORK_BUFFER_POOL,
+    SUBPARTITION_REQUEST,
+    Capability,
+    ChannelKind,
+    GateConfig,
+    GatePort,
+    Recovery,
+)
 
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
 
 
-class GateScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
-    """`recovered`: the highest number of recovered records that are pushed into each channel. `credited`: the producers
-    of remote channels send data only for credit, and say their backlogs."""
+_Channels = Annotated[tuple[ChannelKind, ...], Meta(min_length=1, max_length=4)]
 
-    channels: tuple[ChannelKind, ...] = (LOCAL, REMOTE)
+
+class GateScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
+    """`gates`: for each gate, the kinds of its channels; several are read as one. `recovered`: the highest number of
+    recovered records that are pushed into each channel. `credited`: the producers of remote channels send data only for
+    credit, and say their backlogs."""
+
+    gates: Annotated[tuple[_Channels, ...], Meta(min_length=1, max_length=4)] = ((LOCAL, REMOTE),)
     recovery: Recovery = Recovery.NONE
     recovered: int = 2
     interleaving: Literal["whole", "fine"] = "whole"
@@ -33,61 +52,106 @@ class GateScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
     faults: bool = False
 
 
+def _make_ledger(config: Any, capabilities: frozenset[Capability]) -> Ledger:
+    places = config.can_fail(GatePort)
+    if len(config.gates) > 1:
+        places = {place: kinds for place, kinds in places.items() if place in _FAIL_IN_A_UNION}
+    return Ledger(
+        config.gates,
+        config.recovery,
+        config.recovered,
+        Capability.BLOCKED_PRIORITY_LOCAL in capabilities,
+        (config.exclusive_buffers, config.floating_buffers),
+        config.credited,
+        places,
+        reason_without_barrier(capabilities),
+        Capability.TIMEOUTABLE_BARRIERS in capabilities,
+    )
+
+
+_FAIL_IN_A_UNION = (SUBPARTITION_REQUEST, NETWORK_BUFFER_POOL)
 _ONE_LOCAL, _TWO_LOCAL = (REMOTE, LOCAL, REMOTE), (LOCAL, REMOTE, LOCAL)
 _THREE = {
     Recovery.NONE: _TWO_LOCAL, Recovery.RECOVER_FIRST: _TWO_LOCAL,
     Recovery.IN_MEMORY: _ONE_LOCAL, Recovery.PUSHED: _ONE_LOCAL,
 }  # fmt: skip
 """Three channels. Of two local ones, one is polled while the other is blocked."""
-
-COMPONENT = Component(
-    name="gate",
-    port=GatePort,
-    config_type=GateScenarioConfig,
-    configs=tuple(
-        GateScenarioConfig(channels, recovery, 2, interleaving)
+_WAYS: tuple[Literal["whole"], Literal["fine"]] = ("whole", "fine")
+_ONE_GATE = (
+    *(
+        GateScenarioConfig((channels,), recovery, 2, interleaving)
         for recovery in Recovery
         for channels in ((LOCAL, REMOTE), (REMOTE, REMOTE), (LOCAL,), _THREE[recovery])
-        for interleaving in ("whole", "fine")
-    )
-    + tuple(
-        GateScenarioConfig(channels, recovery, 2, interleaving, exclusive, floating, credited=True)
+        for interleaving in _WAYS
+    ),
+    *(
+        GateScenarioConfig((channels,), recovery, 2, interleaving, exclusive, floating, credited=True)
         for recovery in Recovery
         for channels, exclusive, floating in (((REMOTE, REMOTE), 0, 1), ((REMOTE, LOCAL, REMOTE), 1, 2))
-        for interleaving in ("whole", "fine")
-    )
-    + tuple(
-        GateScenarioConfig(channels, recovery, 2, interleaving, faults=True)
+        for interleaving in _WAYS
+    ),
+    *(
+        GateScenarioConfig((channels,), recovery, 2, interleaving, faults=True)
         for recovery, channels in (
             (Recovery.NONE, (LOCAL, REMOTE)),
             (Recovery.RECOVER_FIRST, (LOCAL, REMOTE)),
             (Recovery.IN_MEMORY, (LOCAL, REMOTE)),
             (Recovery.PUSHED, _ONE_LOCAL),
         )
-        for interleaving in ("whole", "fine")
+        for interleaving in _WAYS
+    ),
+)
+_GATES = (
+    ((LOCAL,), (REMOTE,)), ((LOCAL,), (LOCAL,)), ((REMOTE, LOCAL), (LOCAL, REMOTE)),
+    ((REMOTE,), (LOCAL,), (LOCAL, REMOTE)),
+)  # fmt: skip
+_SEVERAL_GATES = (
+    *(
+        GateScenarioConfig(gates, recovery, 3, interleaving)
+        for gates in _GATES
+        for recovery in Recovery
+        for interleaving in _WAYS
+    ),
+    *(
+        GateScenarioConfig(gates, recovery, 3, interleaving, faults=True)
+        for gates, recovery in (
+            (_GATES[0], Recovery.NONE), (_GATES[0], Recovery.RECOVER_FIRST),
+            (_GATES[2], Recovery.IN_MEMORY), (_GATES[2], Recovery.PUSHED),
+        )
+        for interleaving in _WAYS
+    ),
+)  # fmt: skip
+
+COMPONENT = Component(
+    name="gate",
+    port=GatePort,
+    config_type=GateScenarioConfig,
+    configs=(*_ONE_GATE, *_SEVERAL_GATES),
+    shapes=(
+        Shape(ONE_GATE, _ONE_GATE, {}, BIASES, PREFIXES),
+        Shape(SEVERAL_GATES, _SEVERAL_GATES, WEIGHTS_OF_UNIONS, BIASES_OF_UNIONS, PREFIXES_OF_UNIONS),
     ),
     port_config=lambda config: GateConfig(
-        config.channels, config.recovery, config.exclusive_buffers, config.floating_buffers
+        config.gates, config.recovery, config.exclusive_buffers, config.floating_buffers
     ),
-    make_ledger=lambda config, capabilities: Ledger(
-        config.channels,
-        config.recovery,
-        config.recovered,
-        Capability.BLOCKED_PRIORITY_LOCAL in capabilities,
-        (config.exclusive_buffers, config.floating_buffers),
-        config.credited,
-        config.can_fail(GatePort),
-        reason_without_barrier(capabilities),
-        Capability.TIMEOUTABLE_BARRIERS in capabilities,
+    make_ledger=_make_ledger,
+    needs=lambda config: (
+        recovers(config.recovery) | config.needs_for_faults() | (UNIONS if len(config.gates) > 1 else NOTHING)
     ),
-    needs=lambda config: recovers(config.recovery) | config.needs_for_faults(),
     threads=("recovery", "network", "task", "canceler"),
     steps=tuple(STEPS.all),
-    properties=(*rules.RULES.all, *buffer_rules.RULES.all, *fault_rules.RULES.all, *goals.RULES.all),
+    properties=(
+        *rules.RULES.all, *union_rules.RULES.all, *buffer_rules.RULES.all, *fault_rules.RULES.all, *goals.RULES.all,
+    ),
     drain=DRAIN,
-    settings=Settings(lambda ledger: ledger.converted, BY_CONVERSION, lambda config: config.channels),
+    settings=Settings(
+        lambda ledger: ledger.converted,
+        BY_CONVERSION,
+        lambda config: [kind for kinds in config.gates for kind in kinds],
+        shape=lambda config: ONE_GATE if len(config.gates) == 1 else SEVERAL_GATES,
+    ),
     final_phase="failed",
-    explored=GateScenarioConfig((REMOTE, LOCAL), Recovery.IN_MEMORY, 1, "fine"),
+    explored=GateScenarioConfig(((REMOTE, LOCAL),), Recovery.IN_MEMORY, 1, "fine"),
     bounds={
         "elements": Bound(("recover", "buffer"), 2, each=True),
         "checkpoints": Bound(("checkpoint_started",), 1),
@@ -97,24 +161,10 @@ COMPONENT = Component(
         "conversions": Bound(("convert",), 1),
         "other": Bound(
             ("event", "aligned_barrier", "timeoutable_barrier", "end_of_data", "end_of_partition", "fail", "restore",
-             "release", "cancel", "recover_after_release", "poll_after_release", "convert_again",
-             "request_partitions_too_early", "convert_unknown_to_priority", "end_of_output_state_again",
+             "release", "cancel", "recover (after release)", "poll (after release)", "convert (again)",
+             "request_partitions (too early)", "convert_to_priority (unknown)", "end_of_output_state (again)",
              "event_with_backlog"), 0,
         ),
     },
-    biases=(
-        {"recover": 60, "finish_recovery": 30, "convert": 30, "poll": 8},
-        {"unaligned_barrier": 40, "checkpoint_started": 30, "insert_recovery_barriers": 30, "persisted": 12},
-        {"buffer": 60, "poll": 30, "aligned_barrier": 16, "resume": 6},
-        {"timeoutable_barrier": 40, "convert_to_priority": 60, "buffer": 40},
-        {"end_of_data": 30, "end_of_partition": 40, "poll": 60, "recovery_completion": 60, "end_of_output_state": 60},
-        {"fail": 6, "restore": 60, "release": 6},
-        {"cancel": 8, "release": 4, "convert": 30, "request_partitions": 30, "finish_recovery": 30, "recover": 16,
-         "buffer": 40},
-        {"fault": 20, "checkpoint_started": 30, "buffer": 60, "poll": 30, "resources": 8, "finish_recovery": 40,
-         "convert": 40, "request_partitions": 60},
-        {"event_with_backlog": 60, "buffer": 60, "poll": 30, "end_of_data": 20, "end_of_partition": 30},
-    ),
-    prefixes=PREFIXES,
     contains=("deque", "local-channel", "remote-channel", "recovered-channel"),
 )  # fmt: skip

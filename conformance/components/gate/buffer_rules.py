@@ -1,17 +1,18 @@
-"""Rules for the buffers of a gate: credit, the floating buffers that its channels share, and what a live gate holds."""
+"""Rules for the buffers of gates: credit, the floating buffers that its channels share, and what a live gate holds."""
 
 from __future__ import annotations
 
 from conformance.components.gate import steps
 from conformance.components.gate.ledger import Ledger
-from conformance.components.gate.rules import NO_PRODUCERS
-from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
+from conformance.components.gate.rules import NO_PRODUCERS, SEVERAL_GATES
+from conformance.driver import Broken, FailureClass, Judgement, Never, Rules, Seen, Setting
 from conformance.models.designs import RESOURCES
 from conformance.models.words import are, counted, many
 from conformance.ports import Recovery, Resources
 
 RULES = Rules[Ledger]("gate")
 rule = RULES.rule
+NOT_COUNTED = Never(Setting(shape=SEVERAL_GATES), "The producers of a union do not keep to their credit.")
 _FLOWING = ("live", "starting")
 
 
@@ -31,23 +32,32 @@ def borrowed(ledger: Ledger) -> int:
 def segments(ledger: Ledger) -> tuple[int, int]:
     """Returns how many segments the gate must hold, and how many it may hold, before its release, provided that no
     operation is in flight."""
-    counted, flows = counts_credit(ledger), ledger.phase in _FLOWING
-    least, most = 0, 0 if counted else ledger.floating
+    counted = counts_credit(ledger)
+    least, most = 0, 0 if counted else ledger.floating * [gate.ended() for gate in ledger.gates].count(False)
     for side in ledger.sides:
         if side.ended:
             continue
         live, waiting = side.uses(), len(side.waiting)
         if counted and side.credit is not None:  # handed over buffers have memory of their own
             least, most = least + live, most + live + waiting
-        elif side.local or not ledger.converted:
+        elif side.local or not side.gate.converted:
             least, most = least + live + waiting, most + live + waiting
-            most += 0 if ledger.converted else ledger.exclusive
+            most += 0 if side.gate.converted else ledger.exclusive
         else:
-            least, most = least + flows * ledger.exclusive, most + ledger.exclusive + live + waiting
+            least, most = least + side.gate.requested * ledger.exclusive, most + ledger.exclusive + live + waiting
     return least, most
 
 
-@rule(*steps.CREDITED, invariant="I-96", quiet=True, never=(NO_PRODUCERS,))
+def listeners(ledger: Ledger) -> tuple[int, int]:
+    """Returns how many listeners must be held, and how many may be: in a union, one for each local channel whose
+    partition was requested."""
+    if ledger.union is None:  # a request that must be refused may have attached some of them
+        return 0, [side.ended for side in ledger.sides].count(False)
+    views = [side.local and side.gate.requested and not side.ended for side in ledger.sides].count(True)
+    return views, views
+
+
+@rule(*steps.CREDITED, invariant="I-96", quiet=True, never=(NO_PRODUCERS, NOT_COUNTED))
 def credit_is_backed_by_buffers_of_the_gate(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The credit of all producers and the live data that waits in remote channels together are at most as many as the
     exclusive buffers of these channels and the floating buffers of the gate."""
@@ -60,7 +70,7 @@ def credit_is_backed_by_buffers_of_the_gate(ledger: Ledger, seen: Seen[object]) 
     return Broken(FailureClass.PROTOCOL, owed, f"they use {many(used, 'floating buffer')}")
 
 
-@rule(*steps.CREDITED, invariant="I-96", quiet=True, never=(NO_PRODUCERS,))
+@rule(*steps.CREDITED, invariant="I-96", quiet=True, never=(NO_PRODUCERS, NOT_COUNTED))
 def exclusive_buffers_are_announced_again(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The credit of a producer and its data that waits in the channel together are at least as many as the exclusive
     buffers of that channel: a buffer that was read is announced again."""
@@ -74,7 +84,7 @@ def exclusive_buffers_are_announced_again(ledger: Ledger, seen: Seen[object]) ->
     return ledger.exclusive > 0
 
 
-@rule(*steps.CREDITED, invariant="I-96", quiet=True, never=(NO_PRODUCERS,))
+@rule(*steps.CREDITED, invariant="I-96", quiet=True, never=(NO_PRODUCERS, NOT_COUNTED))
 def no_channel_waits_for_a_free_buffer(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """While the backlog of a producer requires more credit than it has, no floating buffer of the gate is free: what
     another channel gives back, also by ending, is announced to the channel that waits."""
@@ -98,18 +108,23 @@ def no_channel_waits_for_a_free_buffer(ledger: Ledger, seen: Seen[object]) -> Ju
     invariant="I-93",
     needs=RESOURCES,
     quiet=True,
-    formerly=("while-it-lives-a-gate-holds-what-it-should",),
+    formerly=(
+        "while-it-lives-a-gate-holds-what-it-should",
+        "no-resource-of-a-union-is-leaked-while-open",
+        "while-it-lives-a-union-holds-what-its-gates-need",
+    ),
 )
 def no_resource_of_a_gate_is_leaked_while_open(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """Before its release, a gate holds the buffers that wait in its channels, the exclusive buffers of remote channels
     and the floating buffers that they borrowed, and nothing of a channel that has ended; at most one listener for each
-    channel, and at most two futures for each channel in recovery."""
+    channel, in a union one for each local channel that was requested; at most two futures for each channel in
+    recovery."""
     if ledger.is_over() or ledger.is_broken():
         return False
     for what, (least, most) in (
         ("segments", segments(ledger)),
-        ("listeners", (0, sum([not side.ended for side in ledger.sides]))),
-        ("futures", (0, 2 * sum([not (side.consumed or side.unseen_end(ledger.converted)) for side in ledger.sides]))),
+        ("listeners", listeners(ledger)),
+        ("futures", (0, 2 * sum([not (side.consumed or side.unseen_end()) for side in ledger.sides]))),
     ):
         held = getattr(seen.value, what)
         if held is not None and not least <= held <= most:

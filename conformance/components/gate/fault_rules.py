@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from conformance.components.gate import steps
 from conformance.components.gate.ledger import Ledger
-from conformance.components.gate.rules import BOTH_KINDS, Polled, Written
-from conformance.driver import Broken, FailureClass, Judgement, Never, Rules, Seen, Unsure
+from conformance.components.gate.rules import BESIDE_OTHERS, BOTH_KINDS, SEVERAL_GATES, Polled, Written
+from conformance.driver import Broken, FailureClass, Judgement, Never, Rules, Seen, Setting, Unsure
 from conformance.models import faults, kept
-from conformance.models.designs import BEFORE, FAULTS, IN_MEMORY, READBACK, RESOURCES
+from conformance.models.designs import BEFORE, FAULTS, IN_MEMORY, READBACK, RESOURCES, UNIONS
 from conformance.models.records import in_words
 from conformance.models.words import counted, got
 from conformance.ports import ErrorKind, GatePort, Resources
 
 RULES = Rules[Ledger]("gate")
 rule, goal, adopt = RULES.rule, RULES.goal, RULES.adopt
+NO_FAILED_RELEASE = Never(Setting(shape=SEVERAL_GATES), "In a union, no release of a channel fails.")
 _KEPT = (steps.convert, steps.request_partitions, steps.request_partitions_too_early, steps.buffer)
 """Steps after whose failure the gate may keep the error."""
 
@@ -26,11 +27,12 @@ adopt(
 )
 adopt(
     kept.the_consumer_is_notified_of_an_error, *_KEPT,
-    of=lambda ledger: (ledger, ledger.sending is None, ledger.consumer.awake), needs=FAULTS, never=BOTH_KINDS,
+    of=lambda ledger: (ledger, ledger.only_the_task_calls(), ledger.consumer.polls_again()),
+    needs=FAULTS, never=BOTH_KINDS,
 )  # fmt: skip
 adopt(
     kept.a_kept_error_fails_the_next_poll, steps.poll_for_the_error,
-    of=lambda ledger: (ledger, ledger.consumer, not ledger.alone), needs=FAULTS, never=BOTH_KINDS,
+    of=lambda ledger: (ledger, ledger.consumer, ledger.may_find_nothing()), needs=FAULTS, never=BOTH_KINDS,
 )  # fmt: skip
 
 
@@ -66,6 +68,7 @@ def a_checkpoint_that_fails_has_no_input_state(ledger: Ledger, seen: Written) ->
     invariant="I-93",
     needs=FAULTS,
     struck=True,
+    never=(*BOTH_KINDS, NO_FAILED_RELEASE),
     formerly=("a-release-answers-the-error-of-a-channel-or-none",),
 )
 def a_release_fails_only_with_the_error_of_a_channel(ledger: Ledger, seen: Seen[None]) -> Judgement:
@@ -80,7 +83,7 @@ def a_release_fails_only_with_the_error_of_a_channel(ledger: Ledger, seen: Seen[
     return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
 
 
-@rule(steps.resources, invariant="I-93", needs=FAULTS | RESOURCES, quiet=True)
+@rule(steps.resources, invariant="I-93", needs=FAULTS | RESOURCES, quiet=True, never=(*BOTH_KINDS, NO_FAILED_RELEASE))
 def a_release_goes_on_where_a_channel_fails(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
     """If the release of one channel fails, the gate releases the others: until it is released again, it holds no more
     than one channel can hold."""
@@ -113,7 +116,7 @@ def an_arrival_failed_in_front_of_other_data(ledger: Ledger, seen: Seen[None, in
 
 
 @goal(steps.convert, needs=FAULTS | IN_MEMORY, struck=True)
-def a_conversion_failed_with_data_queued(ledger: Ledger, seen: Seen[None]) -> bool:
+def a_conversion_failed_with_data_queued(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A conversion failed while recovered data was queued."""
     return any(side.waiting for side in ledger.sides)
 
@@ -123,3 +126,9 @@ def a_checkpoint_failed_behind_the_first_channel(ledger: Ledger, seen: Seen[None
     """The channel state writer failed in the start of a checkpoint, and the first channel had nothing to write."""
     first = ledger.sides[0]
     return not (first.waiting or first.live)
+
+
+@goal(steps.poll_for_the_error, needs=UNIONS | FAULTS, never=(BESIDE_OTHERS,))
+def another_gate_was_polled_before_the_error(ledger: Ledger, seen: Polled) -> bool:
+    """While a gate kept an error, a poll of a union answered an element."""
+    return ledger.union is not None and seen.value is not None

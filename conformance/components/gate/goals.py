@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from conformance.components.gate import steps
 from conformance.components.gate.ledger import Ledger
-from conformance.components.gate.rules import Polled, Written
+from conformance.components.gate.rules import BESIDE_OTHERS, Polled, Written
 from conformance.components.gate.side import Side
 from conformance.driver import Rules, Seen
 from conformance.models import starts
-from conformance.models.designs import IN_MEMORY, PASSES_LOCALLY, READBACK, RECOVER_FIRST, STEPPING
+from conformance.models.designs import IN_MEMORY, PASSES_LOCALLY, READBACK, RECOVER_FIRST, STEPPING, UNIONS
 from conformance.ports import Buffer, BufferOrEvent, Resources
 
 RULES = Rules[Ledger]("gate")
@@ -18,25 +18,25 @@ Started = Seen[None, int]
 
 # ---- conversion ------------------------------------------------------------------------------------------------------
 @goal(steps.convert, needs=IN_MEMORY)
-def converted_with_several_buffers_queued(ledger: Ledger, seen: Seen[None]) -> bool:
+def converted_with_several_buffers_queued(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A conversion handed over several buffers of a channel."""
     return seen.error is None and any(len(side.waiting) > 1 for side in ledger.sides)
 
 
 @goal(steps.convert, needs=STEPPING)
-def converted_during_a_push(ledger: Ledger, seen: Seen[None]) -> bool:
+def converted_during_a_push(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A conversion and a push overlapped."""
     return ledger.overlapped
 
 
 @goal(steps.convert_again)
-def converted_a_second_time(ledger: Ledger, seen: Seen[None]) -> bool:
+def converted_a_second_time(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A gate that had been converted was converted again."""
     return True
 
 
 @goal(steps.convert)
-def a_conversion_was_refused(ledger: Ledger, seen: Seen[None]) -> bool:
+def a_conversion_was_refused(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A conversion was refused because it would have lost recovered data."""
     return seen.error is not None
 
@@ -131,7 +131,7 @@ def the_last_channel_of_several_ended(ledger: Ledger, seen: Seen[bool]) -> bool:
 @goal(steps.release, steps.fail)
 def released_while_recovering(ledger: Ledger, seen: Seen[None]) -> bool:
     """A release happened during recovery."""
-    return ledger.phase == "recovering"
+    return ledger.phase == "recovering" or (ledger.phase == "joining" and not ledger.converted)
 
 
 @goal(steps.release, steps.fail, needs=RECOVER_FIRST)
@@ -192,3 +192,63 @@ def released_by_two_threads_at_once(ledger: Ledger, seen: Seen[None]) -> bool:
 def a_fresh_gate_took_over(ledger: Ledger, seen: Seen[Resources]) -> bool:
     """A fresh gate replaced one that had failed."""
     return True
+
+
+# ---- unions ----------------------------------------------------------------------------------------------------------
+@goal(steps.unaligned_barrier, needs=UNIONS, never=(BESIDE_OTHERS,))
+def a_priority_event_moved_its_gate_up(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
+    """A gate that was in the queue of the union got a priority event."""
+    # This gate and another one have elements without priority, so this one was in the queue already.
+    ready = [gate for gate in ledger.gates if True in [side.due_ordinary() for side in gate.sides]]
+    return len(ready) > 1 and ledger.sides[seen.operands[0]].gate in ready
+
+
+@goal(steps.unaligned_barrier, needs=UNIONS, never=(BESIDE_OTHERS,))
+def two_gates_had_priority_events_at_once(ledger: Ledger, seen: Seen[None, int, int]) -> bool:
+    """Priority events were queued in two gates at once."""
+    return len({side.gate.number for side in ledger.sides if side.urgent_due()}) > 1
+
+
+@goal(steps.poll, needs=UNIONS | STEPPING, never=(BESIDE_OTHERS,))
+def a_poll_after_a_priority_notification_found_none(ledger: Ledger, seen: Polled) -> bool:
+    """The consumer was notified of a priority event, and its poll answered none."""
+    if ledger.union is None or not ledger.consumer.expects_priority or ledger.union.urged_again:
+        return False
+    return seen.value is None or not seen.value.element.data_type.has_priority
+
+
+@goal(steps.poll, needs=UNIONS | STEPPING, never=(BESIDE_OTHERS,))
+def a_gate_was_told_of_more_while_it_was_polled(ledger: Ledger, seen: Polled) -> bool:
+    """An element arrived in a gate of a union while it was being polled."""
+    union, taken = ledger.union, seen.value
+    return union is not None and taken is not None and ledger.sides[taken.channel].gate is union.interrupted
+
+
+@goal(steps.convert, needs=UNIONS, never=(BESIDE_OTHERS,))
+def a_gate_was_converted_beside_unread_state(ledger: Ledger, seen: Seen[None, int]) -> bool:
+    """A gate was converted while another gate had state that was not read."""
+    gate = ledger.gates[seen.operands[0]]
+    return ledger.union is not None and seen.error is None and ledger.union.is_unread_elsewhere(gate)
+
+
+@goal(steps.poll, needs=UNIONS, never=(BESIDE_OTHERS,))
+def a_barrier_passed_a_recovering_gate(ledger: Ledger, seen: Polled) -> bool:
+    """A gate delivered a priority event while another gate had state that was not read."""
+    if ledger.union is None or (side := _source(ledger, seen.value, True)) is None:
+        return False
+    return side.consumed and ledger.union.is_unread_elsewhere(side.gate)
+
+
+@goal(steps.poll, needs=UNIONS, never=(BESIDE_OTHERS,))
+def data_passed_a_blocked_gate(ledger: Ledger, seen: Polled) -> bool:
+    """A gate delivered an element while all channels of another gate were blocked."""
+    if ledger.union is None or (taken := seen.value) is None:
+        return False
+    served = ledger.sides[taken.channel].gate
+    return True in [member.blocked() for member in ledger.union.members if member.gate is not served]
+
+
+@goal(steps.finished, needs=UNIONS, never=(BESIDE_OTHERS,))
+def a_gate_ended_before_another(ledger: Ledger, seen: Seen[bool]) -> bool:
+    """One gate had ended and another had not."""
+    return not ledger.all_ended() and True in [gate.ended() for gate in ledger.gates]

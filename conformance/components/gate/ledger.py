@@ -1,4 +1,4 @@
-"""The ledger of one gate: what was sent into each channel, what the consumer polled, and what follows from both.
+"""The ledger of one gate, or of a union: what was sent into each channel, what the consumer polled, and what follows.
 
 Three threads act: the recovery thread pushes, the network thread delivers, the task thread does everything else. So
 only one conversion, poll or start of a checkpoint is in flight at a time, and the phase does not change while it runs,
@@ -7,6 +7,9 @@ unless the canceler, a fourth thread, begins to release the gate.
 The ledger notes an element as *sent* when the operation that sends it begins, and as *taken* when the poll that answers
 it is over. An element is `sure` once the operation that sent it is over; before that, a poll may find it or not. Rules
 that need to be sure are judged when no operation is in flight, or for a poll that no other operation overlapped.
+
+Several gates are converted and requested one after the other, so that some are live while others still recover: their
+phase is `joining` until the partitions of all are requested. What their union adds is in `union`.
 """
 
 from __future__ import annotations
@@ -15,10 +18,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.components.gate.credit import Credit
-from conformance.components.gate.side import Side
+from conformance.components.gate.side import Gate, Side
+from conformance.components.gate.union import Union
 from conformance.driver import BROKEN, FAILING, PortLedger, Seen, Unsure
 from conformance.models.consumer import Consumer, notifies
-from conformance.models.kept import KEPT, keep, task_fails
+from conformance.models.kept import KEPT, keep, read, task_fails
 from conformance.models.starts import BARRIER_MEANWHILE, UNOPPOSED, Refusal
 from conformance.ports import (
     CHANNEL_RELEASE,
@@ -32,7 +36,7 @@ from conformance.ports import (
     Places,
     Recovery,
 )
-from conformance.ports.elements import Announcement, Barrier, Element, EndOfPartition
+from conformance.ports.elements import Announcement, Barrier, Buffer, Element, EndOfPartition
 from conformance.ports.outcomes import (
     ConsumptionResumed,
     CreditAnnounced,
@@ -52,46 +56,59 @@ class Ledger(PortLedger):
 
     __slots__ = (
         "announced", "arriving", "backlog", "cancelled_in_conversion", "cancelled_in_operation", "checkpoint",
-        "consumer", "converted", "converting", "credited", "exclusive", "floating", "left_open", "marked", "mistold",
-        "most_recovered", "moving", "newest", "overlapped", "pushing", "recovery", "sending", "sides",
-        "start_failed_later", "start_is_unsure", "started", "starting", "stopped", "stopping", "times_out",
-        "unreleased", "unstarted", "without_barrier",
+        "consumer", "converted", "converting", "credited", "exclusive", "floating", "gates", "kinds", "left_open",
+        "marked", "mistold", "most_recovered", "moving", "newest", "overlapped", "passes_blocked", "pushing",
+        "recovery", "sending", "sides", "start_failed_later", "start_is_unsure", "started", "starting", "stopped",
+        "stopping", "times_out", "union", "unreleased", "unstarted", "without_barrier",
     )  # fmt: skip
 
     def __init__(
-        self, kinds: Sequence[ChannelKind], recovery: Recovery, recovered: int, passes_blocked: bool,
+        self, kinds: Sequence[Sequence[ChannelKind]], recovery: Recovery, recovered: int, passes_blocked: bool,
         buffers: tuple[int, int], credited: bool, can_fail: Places, without_barrier: CheckpointReason,
         times_out: bool,
     ) -> None:  # fmt: skip
-        """`buffers`: the exclusive buffers of a remote channel, and the floating buffers of the gate. `credited`:
-        whether the producers of remote channels keep to their credit. `without_barrier`: why a checkpoint is declined
-        whose recovery barrier is missing. `times_out`: whether an announced barrier may become unaligned."""
+        """`kinds`: by gate, those of its channels. `passes_blocked`: whether a priority event passes a local channel
+        that is blocked. `buffers`: the exclusive buffers of a remote channel, and the floating ones of a gate.
+        `credited`: whether the producers of remote channels keep to their credit. `without_barrier`: why a checkpoint
+        is declined whose recovery barrier is missing. `times_out`: whether an announced barrier may become
+        unaligned."""
         super().__init__(can_fail)
         self.times_out = times_out
         self.without_barrier = without_barrier
         self.exclusive, self.floating = buffers
         self.credited = credited
+        self.kinds = kinds
+        self.passes_blocked = passes_blocked
         self.recovery = recovery
         self.most_recovered = recovered
         self.newest = 0
         """The newest checkpoint that any step has named."""
-        local = [kind is ChannelKind.LOCAL for kind in kinds]
-        credits = [Credit(buffers[0]) if credited and not one else None for one in local]
-        self.sides = [Side(one, passes_blocked, recovery, at * 1_000_000, credits[at]) for at, one in enumerate(local)]
+        self.sides: list[Side] = []
         self.restore()
 
     def restore(self) -> None:
-        """Begins with a fresh gate. The numbering of records goes on."""
-        self.sides = [side.fresh() for side in self.sides]
+        """Begins with fresh gates. The numbering of records goes on."""
+        next_ids = [side.next_id for side in self.sides]
+        self.gates: list[Gate] = []
+        self.sides = []
+        for kinds in self.kinds:
+            gate = Gate(len(self.gates), self.recovery)
+            for kind in kinds:
+                self._add_side(gate, kind is ChannelKind.LOCAL, next_ids)
+            self.gates.append(gate)
         self.converted = self.recovery is Recovery.NONE
-        self.begin_life("converted" if self.converted else "recovering")
+        """Whether all gates are converted."""
         self.consumer = Consumer()
+        self.union = Union(self.gates, self.consumer) if len(self.gates) > 1 else None
+        self.begin_life("joining" if self.union is not None else "converted" if self.converted else "recovering")
         self.mistold = 0
         """A channel, counted from 1, of which it was told too early or twice that its recovered data was consumed."""
         self.pushing = False
         """Whether the push of a recovered buffer, or of the end of recovered data, is in flight."""
-        self.converting = self.overlapped = False
-        """Whether a conversion is in flight; whether such a push was in flight when the conversion began."""
+        self.converting: Gate | None = None
+        """The gate that is being converted; None: none is."""
+        self.overlapped = False
+        """Whether such a push was in flight when that conversion began."""
         self.cancelled_in_conversion = self.cancelled_in_operation = False
         """Whether a conversion, or any operation, was in flight when the task was cancelled."""
         self.left_open = False
@@ -124,35 +141,47 @@ class Ledger(PortLedger):
         self.unreleased = False
         """Whether the release of a channel has failed, and no release has begun since."""
 
+    def _add_side(self, gate: Gate, local: bool, next_ids: Sequence[int]) -> None:
+        """Adds the next channel to a gate. `next_ids`: the next ids of all channels in the life before."""
+        number = len(self.sides)
+        credit = Credit(self.exclusive) if self.credited and not local else None
+        next_id = next_ids[number] if next_ids else number * 1_000_000
+        side = Side(gate, number, local, self.passes_blocked, next_id, credit)
+        side.completion_sent |= len(self.kinds) > 1  # no task awaits it there, so it need not come first
+        gate.sides.append(side)
+        self.sides.append(side)
+
     # ---- queries -----------------------------------------------------------------------------------------------------
     def ready(self, side: Side, end: bool = True) -> bool:
         """Returns whether a poll certainly finds something in a channel, provided that no operation is in flight.
 
         `end`: whether the end of recovered data counts, for which a poll answers no element.
         """
-        if side.ended or self.phase in _UNREAD:
-            return False
-        hidden = not (side.consumed or side.unseen_end(self.converted))
-        if side.next(hidden) is not None:
-            return True
-        return end and hidden and side.finished and not side.waiting
+        return self.phase not in _UNREAD and side.ready(end)
 
     def something_waits(self) -> int:
         """Returns the first channel, counted from 1, in which a poll certainly finds something, provided that no
         operation is in flight; 0: there is none. While the gate keeps an error, a poll certainly finds that."""
         if self.phase == FAILING:
             return 1
-        for number, side in enumerate(self.sides, 1):
-            if self.ready(side):
-                return number
+        if self.phase not in _UNREAD:
+            end = self.union is None  # the poll that takes it may also be one that finds nothing in another gate
+            for number, side in enumerate(self.sides, 1):
+                if (side.live or side.waiting or side.urgent or not side.consumed) and side.ready(end):
+                    return number
         return 0
+
+    def waits_unasked(self) -> int:
+        """Returns what `something_waits` returns, unless the consumer will ask whether something can be polled."""
+        return 0 if self.consumer.probe and not self.consumer.awake else self.something_waits()
 
     def urgent_waits(self) -> int:
         """Returns the first channel, counted from 1, in which a poll certainly finds a priority event of which the gate
         was notified, provided that no operation is in flight; 0: there is none."""
-        for number, side in enumerate(self.sides, 1):
-            if side.urgent and not side.urgent[0].silent and side.urgent_ready() and self.phase not in _UNREAD:
-                return number
+        if self.phase not in _UNREAD:
+            for number, side in enumerate(self.sides, 1):
+                if side.urgent and side.urgent_due():
+                    return number
         return 0
 
     def first(self) -> str:
@@ -195,15 +224,6 @@ class Ledger(PortLedger):
         was in flight when the task failed."""
         return [side.ended for side in self.sides].count(False) <= self.left_open
 
-    def conversion_loses(self) -> bool | None:
-        """Returns whether a channel has state that its physical channel would not get; None: unsure, because an
-        operation in flight decides."""
-        if self.recovery is Recovery.RECOVER_FIRST:
-            return not all(side.consumed for side in self.sides)
-        if self.recovery is Recovery.PUSHED or all(side.finished for side in self.sides):
-            return False
-        return None if all(side.finishing for side in self.sides) else True
-
     def refuses(self, checkpoint: int) -> Refusal | Unsure:
         """Returns the reasons to refuse the start of a checkpoint."""
         if not self.converted:
@@ -226,13 +246,22 @@ class Ledger(PortLedger):
     def strikable(self) -> Sequence[tuple[str, str]]:
         """Returns the faults that can strike in this phase or a later one, as operands of a step."""
         over = []
-        if self.phase != "recovering" or False not in [side.local for side in self.sides]:
+        if True not in [not (gate.converted or side.local) for gate in self.gates for side in gate.sides]:
             over.append(NETWORK_BUFFER_POOL)
-        if self.phase not in ("recovering", "converted"):
+        if self.phase not in ("recovering", "converted", "joining"):
             over.append(SUBPARTITION_REQUEST)
         if self.releasing:
             over.append(CHANNEL_RELEASE)
         return [one for one in self.faults.possible() if one[0] not in over]
+
+    def is_of_another(self, side: Side, element: Element) -> bool:
+        """Returns whether an equal element waits in another channel."""
+        others = [one for one in self.sides if one is not side]
+        return element in [sent.element for one in others for sent in (*one.waiting, *one.live)]
+
+    def is_gone(self) -> bool:
+        """Returns whether a release has begun, or the task fails, so that the consumer need not get anything more."""
+        return self.releasing or self.released or self.is_broken()
 
     def is_over(self) -> bool:
         """Returns whether the gate must have given back all resources: after release, or when all channels ended."""
@@ -241,6 +270,8 @@ class Ledger(PortLedger):
     def hear(self, signals: list[Signal]) -> None:
         """Notes the signals to the consumer and to producers."""
         self.consumer.hear(signals)
+        if self.union is not None:
+            self.union.hear(signals, self.sides)
         for signal in signals:
             if type(signal) is StateConsumed:
                 side = self.sides[signal.channel]
@@ -256,12 +287,30 @@ class Ledger(PortLedger):
             elif type(signal) is FaultStruck and not self.is_broken():
                 self._break(keeps=self.sending is not None or signal.place != CHANNEL_STATE_WRITER)
 
+    def only_the_task_calls(self) -> bool:
+        """Returns whether what fails now was called by the task: in a union, the network calls nothing that fails."""
+        return self.sending is None or self.union is not None
+
+    def may_find_nothing(self) -> bool:
+        """Returns whether the poll that is over may have found nothing although something was there."""
+        return not self.alone if self.union is None else not self.union.is_empty()
+
+    # ---- operations in flight ----------------------------------------------------------------------------------------
+    def begin(self, *operands: object) -> None:
+        """Notes that an operation begins."""
+        if self.union is not None:
+            self.union.begin(self.flying)
+        self.flying += 1
+        self.alone = False
+
     # ---- recovered data ----------------------------------------------------------------------------------------------
     def begin_push(self, channel: int) -> None:
         """Notes that the push of the next recovered record begins."""
         self.begin()
         self.pushing = True
         side = self.sides[channel]
+        if self.union is not None:
+            self.union.begin_coming(side)
         side.begin_push((side.next_id,))
         side.next_id += 1
 
@@ -269,6 +318,13 @@ class Ledger(PortLedger):
         """Notes that the push of the end of recovered data begins."""
         self.begin()
         self.pushing = self.sides[channel].finishing = True
+        if self.union is not None:
+            self.union.begin_coming(self.sides[channel])
+
+    def handed_in(self, channel: int) -> Buffer:
+        """Returns the recovered buffer that is handed in now; after a release, one of which nothing is noted."""
+        side = self.sides[channel]
+        return Buffer((side.next_id,)) if self.released else side.being_pushed()
 
     def end_push(self, channel: int) -> None:
         """Notes that the push is over: the buffer, or the end, is in the channel or was recycled."""
@@ -277,31 +333,58 @@ class Ledger(PortLedger):
         side = self.sides[channel]
         side.end_push()
         side.finished = side.finishing
+        if self.union is not None:
+            self.union.came_into(side.gate)
 
-    def begin_conversion(self) -> None:
-        """Notes that the conversion of the recovered channels begins."""
+    def begin_conversion(self, gate: int) -> None:
+        """Notes that the conversion of the recovered channels of a gate begins."""
         self.begin()
-        self.converting = True
+        self.converting = self.gates[gate]
         self.overlapped = self.pushing
 
-    def convert(self, seen: Seen[None]) -> None:
+    def convert(self, seen: Seen[None], gate: int) -> None:
         """Notes that the conversion is over: the channels are physical, or the conversion was refused."""
-        self.converting = False
-        if seen.error is None and self.conversion_loses():
+        self.converting = None
+        if seen.error is None and self.gates[gate].loses():
             keep(self, self.consumer, "convert")
+            self.consumer.empty_takes = 0
         elif seen.error is None:
-            self.converted = True
-            self.phase = "converted"
+            self._now_physical(gate)
+            if self.union is None:
+                self.phase = "converted"
         self.overlapped = False
         self._forget_turns()
 
-    def request(self, seen: Seen[None]) -> None:
-        """Notes that partitions were requested."""
-        self.phase = "live"
-        self.consumer.raced = True
-        for side in self.sides:
+    def _now_physical(self, gate: int) -> None:
+        self.gates[gate].converted = True
+        self.converted = False not in [one.converted for one in self.gates]
+
+    def request(self, seen: Seen[None], gate: int) -> None:
+        """Notes that the partitions of a gate were requested."""
+        self.gates[gate].requested = True
+        self.consumer.raced = True  # the gate may have queued a channel that has nothing yet
+        if False not in [one.requested for one in self.gates]:
+            self.phase = "live"
+        for side in self.gates[gate].sides:
             if side.credit is not None:
                 side.credit.request(self.recovery is not Recovery.PUSHED)
+
+    def request_early(self, seen: Seen[None], gate: int) -> None:
+        """Notes that the request of partitions was refused, at once or by an error that is kept, or that it converted
+        the channels."""
+        if seen.error is None and self.gates[gate].loses():
+            keep(self, self.consumer, "request_partitions")
+        elif seen.error is None:
+            self._now_physical(gate)
+            self.request(seen, gate)
+
+    def read(self, seen: Seen[BufferOrEvent | None]) -> None:
+        """Notes that a poll is over before which the error of a refusal was kept. It may return what came before."""
+        if seen.value is not None:
+            self.sides[seen.value.channel].take(seen.value.element)
+        elif self.union is not None:
+            self.consumer.empty_takes += 1
+        read(self, seen)
 
     # ---- live data ---------------------------------------------------------------------------------------------------
     def begin_arrival(self, channel: int, element: Element, backlog: int = -1) -> None:
@@ -315,6 +398,8 @@ class Ledger(PortLedger):
             side.input.leave_pending_unsure()
         if self.starting:
             self._overlap(side)
+        if self.union is not None:
+            self.union.begin_coming(side, element)
         self.backlog = backlog
         side.begin_arrival(element, backlog)
         if type(element) is Barrier:
@@ -323,17 +408,28 @@ class Ledger(PortLedger):
     def end_arrival(self, channel: int, *operand: int) -> None:
         """Notes that the arrival is over: the element is in the channel."""
         self.end()
-        self.sides[channel].end_arrival(self.arriving)
+        side = self.sides[channel]
+        side.end_arrival(self.arriving)
         self.sending, self.arriving, self.backlog = None, NOTHING, -1
+        if self.union is not None:
+            self.union.came_into(side.gate)
 
     # ---- the consumer ------------------------------------------------------------------------------------------------
     def begin_poll(self) -> None:
         """Notes that a poll begins."""
+        if self.union is not None:
+            self.union.begin(self.flying)
+            self.union.begin_poll()
+            self.flying += 1
+            return
         self.begin_alone()
         self.consumer.begin_take()
 
     def poll(self, seen: Seen[BufferOrEvent | None]) -> None:
         """Notes that a poll is over, and which element it answered."""
+        if self.union is not None:
+            self._union_poll(self.union, seen)
+            return
         alone, self.alone = self.alone, False
         taken = seen.value
         if not alone:
@@ -349,8 +445,10 @@ class Ledger(PortLedger):
         self.consumer.expects_priority |= taken.more_priority
         side, element = self.sides[taken.channel], taken.element
         if not element.data_type.has_priority:
+            alone = alone and self.phase not in _UNREAD
             for other in self.sides:
-                waited = alone and other is not side and self.ready(other, end=False)
+                there = other.live or other.waiting or other.urgent
+                waited = alone and there and other is not side and other.ready(end=False)
                 other.waited = other.waited + 1 if waited else 0
         side.waited = 0
         side.take(element)
@@ -359,6 +457,25 @@ class Ledger(PortLedger):
         elif type(element) is Barrier:
             gone = taken.channel, element.checkpoint
             self.announced = {one: of for one, of in self.announced.items() if (one[0], of) != gone}
+
+    def _union_poll(self, union: Union, seen: Seen[BufferOrEvent | None]) -> None:
+        """Notes that a poll of a union is over, and which element it answered."""
+        union.polling = False
+        taken = seen.value
+        self.consumer.awake = taken is not None and taken.more
+        self.consumer.probe = not self.consumer.awake
+        if taken is None:
+            union.found_nothing()
+            return
+        side = self.sides[taken.channel]
+        union.found(taken, side, seen.signals)
+        side.waited = 0
+        side.take(taken.element)
+
+    def asked(self, seen: Seen[bool]) -> None:
+        """Notes that the consumer, or anybody, has asked whether something can be polled."""
+        if self.union is not None:
+            self.union.asked(seen.value, self.flying)
 
     def _forget_turns(self) -> None:
         """Starts the count of polls that each channel waits for its turn anew."""
@@ -484,6 +601,9 @@ class Ledger(PortLedger):
 
     def begin_last_polls(self) -> None:
         """Notes that a poll begins while the gate keeps an error."""
+        if self.union is not None:
+            self.begin_poll()
+            return
         self.begin_alone()
         self.consumer.awake = False
 
@@ -494,19 +614,21 @@ class Ledger(PortLedger):
             return
         self.alone = False
         self.phase = BROKEN
+        if self.union is not None:
+            self.union.polling = False
 
     def poll_failed(self, seen: Seen[BufferOrEvent | None]) -> None:
         """Notes that a poll failed with the channel state writer."""
         self._task_failed(seen)
         self.alone = self.consumer.awake = False
 
-    def setup_failed(self, seen: Seen[None]) -> None:
+    def setup_failed(self, seen: Seen[None], gate: int) -> None:
         """Notes that a channel could not be converted, or its subpartition could not be requested."""
-        self.consumer.either_error = not self.converted and self.conversion_loses() is not False
+        self.consumer.either_error = not self.gates[gate].converted and self.gates[gate].loses() is not False
         self._break(keeps=seen.error is None)
         self.faults.struck(seen.signals)
         self.end()
-        self.converting = self.overlapped = False
+        self.converting, self.overlapped = None, False
 
     def arrival_failed(self, seen: Seen[None], channel: int) -> None:
         """Notes that an arriving buffer was not written, because the channel state writer failed."""
@@ -547,7 +669,7 @@ class Ledger(PortLedger):
     def begin_cancel(self) -> None:
         """Notes that the task is cancelled, whatever it does. What an operation that is in flight writes is not
         known."""
-        self.cancelled_in_conversion = self.converting
+        self.cancelled_in_conversion = self.converting is not None
         self.cancelled_in_operation = self.flying > 0
         if self.flying:
             self._leave_open()

@@ -1,9 +1,13 @@
-"""The rules of the input gate. Specification: gate.md."""
+"""The rules of the input gate, and of a union of several. Specification: gate.md."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from conformance.components.gate import steps
 from conformance.components.gate.ledger import Ledger
+from conformance.components.gate.side import Side
+from conformance.components.gate.union import Union
 from conformance.driver import (
     Broken,
     FailureClass,
@@ -19,9 +23,9 @@ from conformance.driver import (
 from conformance.driver.setting import LOCAL
 from conformance.models import consumer, lifetime, recovery, starts
 from conformance.models.consumer import notifies
-from conformance.models.designs import AFTER, BEFORE, PUSHED, READBACK, RESOURCES, TIMEOUTABLE
+from conformance.models.designs import AFTER, BEFORE, PUSHED, READBACK, RESOURCES, TIMEOUTABLE, UNIONS
 from conformance.models.input_state import judge_written
-from conformance.models.kept import must_be_refused
+from conformance.models.kept import KEPT, must_be_refused
 from conformance.models.records import compare_ids
 from conformance.models.taking import judge_count
 from conformance.models.words import channels, many, must_fail, must_succeed, name, truth
@@ -38,16 +42,27 @@ from conformance.ports import (
 )
 
 RULES = Rules[Ledger]("gate", answers_property("gate"), *thread_properties("gate", other_waits=PUSHED))
-NO_PRODUCERS = Never(BEFORE, "Recovered channels have no producers, and refuse every checkpoint.")
+ONE_GATE, SEVERAL_GATES = "one gate", "several gates"
+"""The shapes of the component."""
+NO_PRODUCERS = Never(
+    BEFORE._replace(shape=ONE_GATE), "Recovered channels have no producers, and refuse every checkpoint."
+)
 NOTHING_RECOVERED = Never(Setting("none"), "Nothing is recovered.")
 ALL_TAKEN = Never(Setting("recover-first", "after conversion"), "All recovered data was taken before.")
 NOTHING_PUSHED = Never(
-    Setting("pushed", "before conversion"), "Nothing is pushed before the conversion, so nothing waits."
+    Setting("pushed", "before conversion", shape=ONE_GATE),
+    "Nothing is pushed before the conversion, so nothing waits.",
 )
 BOTH_KINDS = tuple(
     Never(Setting(channel=channels), "The gates of scenarios with faults have channels of both kinds.")
     for channels in ("local channels", "remote channels")
 )
+BESIDE_OTHERS = Never(Setting(shape=ONE_GATE), "It is about what a union adds to its gates.")
+BY_ITSELF = Never(
+    Setting(shape=SEVERAL_GATES), "The poll of a union may find nothing, or leave a gate to the next poll."
+)
+NOT_ALL_LIVE = Never(BEFORE, "A union has not ended before all of its gates are converted.")
+NO_SUCH_NOTIFICATION = Never(Setting(shape=SEVERAL_GATES), "A union need not notify its consumer of the end.")
 rule, adopt = RULES.rule, RULES.adopt
 Polled = Seen[BufferOrEvent | None]
 Written = Seen[tuple[tuple[int, ...], ...], int]
@@ -58,7 +73,13 @@ def _polled(taken: BufferOrEvent) -> str:
 
 
 # ---- polling ---------------------------------------------------------------------------------------------------------
-@rule(steps.poll, steps.poll_for_the_error, invariant="I-23", tickets=("FLINK-21104", "FLINK-20145"))
+@rule(
+    steps.poll,
+    steps.poll_for_the_error,
+    steps.poll_the_refusal,
+    invariant="I-23",
+    tickets=("FLINK-21104", "FLINK-20145"),
+)
 def an_ended_channel_delivers_nothing_more(ledger: Ledger, seen: Polled) -> Judgement:
     """Every polled element comes from a channel of the gate whose end of partition was not polled before."""
     if (taken := seen.value) is None:
@@ -72,7 +93,13 @@ def an_ended_channel_delivers_nothing_more(ledger: Ledger, seen: Polled) -> Judg
     return Broken(FailureClass.DUPLICATED, owed, _polled(taken))
 
 
-@rule(steps.poll, invariant="I-09", tickets=("FLINK-39018", "FLINK-39521"), never=(NOTHING_RECOVERED, ALL_TAKEN))
+@rule(
+    steps.poll,
+    invariant="I-09",
+    tickets=("FLINK-39018", "FLINK-39521"),
+    never=(NOTHING_RECOVERED, ALL_TAKEN),
+    formerly=("live-data-waits-for-recovered-data",),
+)
 def recovered_data_comes_before_live_data(ledger: Ledger, seen: Polled) -> Judgement:
     """The gate hands out no live element without priority before the consumer has taken all recovered data of that
     channel."""
@@ -98,14 +125,18 @@ def recovered_data_comes_before_live_data(ledger: Ledger, seen: Polled) -> Judge
         NOTHING_RECOVERED,
         ALL_TAKEN,
         Never(Setting("in-memory", "after conversion"), "The end of recovered data is not handed over."),
-        Never(Setting("pushed", "before conversion"), "Nothing is pushed before the conversion."),
+        Never(Setting("pushed", "before conversion", shape=ONE_GATE), "Nothing is pushed before the conversion."),
         Never(
             Setting("pushed", channel="remote channels"),
             "A push waits for the first element of a remote producer, so behind the end of recovered data there is an "
             "element, and the same poll answers it: no poll that answers nothing takes that end.",
         ),
     ),
-    formerly=("the-end-of-recovered-data-is-told-once-per-channel",),
+    formerly=(
+        "the-end-of-recovered-data-is-notified-once-for-its-channel",
+        "the-end-of-recovered-data-is-told-once-for-its-channel",
+        "the-end-of-recovered-data-is-told-once-per-channel",
+    ),
 )
 def the_end_of_recovered_data_is_notified_once_per_channel(ledger: Ledger, seen: Polled) -> Judgement:
     """The gate tells once that the recovered data of a channel was consumed: after the end of that data was queued and
@@ -141,85 +172,131 @@ def a_blocked_channel_delivers_priority_events_only(ledger: Ledger, seen: Polled
     return taken.element.data_type.has_priority or Broken(FailureClass.REORDERED, owed, _polled(taken))
 
 
-@rule(steps.poll, steps.poll_for_the_error, invariant="I-28", tickets=("FLINK-39018", "FLINK-17564"))
+@rule(
+    steps.poll,
+    steps.poll_for_the_error,
+    steps.poll_the_refusal,
+    invariant="I-28",
+    tickets=("FLINK-39018", "FLINK-17564"),
+    formerly=("elements-arrive-once-in-order-from-their-channel",),
+)
 def elements_arrive_once_and_in_order_across_conversion(ledger: Ledger, seen: Polled) -> Judgement:
-    """The consumer polls all recovered and live elements of a channel once and in order, also if the channel is
-    converted in between, except that priority events come first."""
+    """The consumer polls all recovered and live elements of a channel once and in order, with the number of that
+    channel, also if the channel is converted in between, except that priority events come first."""
     if (taken := seen.value) is None:
         return False
     side, element = ledger.sides[taken.channel], taken.element
     urgent = element.data_type.has_priority
     queue = side.urgent if urgent else side.waiting or side.live
+    if queue and element == queue[0].element:
+        return True
+    elsewhere = type(element) is Buffer and ledger.is_of_another(side, element)
     if not queue:
         kind = "every priority event" if urgent else "everything"
-        return Broken(
-            FailureClass.DUPLICATED, f"{kind} sent into channel {taken.channel} was polled before", _polled(taken)
-        )
+        owed = f"{kind} sent into channel {taken.channel} was polled before"
+        return Broken(FailureClass.CORRUPTED if elsewhere else FailureClass.DUPLICATED, owed, _polled(taken))
     head = queue[0].element
-    if element == head:
-        return True
     if type(element) is Announcement and type(head) is Announcement and element.checkpoint == head.checkpoint:
         return True  # the ledger does not know the sequence number of an announcement before it comes
     failure = FailureClass.CORRUPTED
-    if type(element) is Buffer and type(head) is Buffer:
+    if type(element) is Buffer and type(head) is Buffer and not elsewhere:
         failure = compare_ids(head.ids, element.ids, head.ids[0])
     elif urgent or element in [sent.element for sent in (*side.waiting, *side.live)]:
         failure = FailureClass.REORDERED
     return Broken(failure, f"{name(head)} must come next from channel {taken.channel}", _polled(taken))
 
 
-@rule(steps.poll, invariant="I-30", tickets=("FLINK-19681",), never=(NO_PRODUCERS,))
+@rule(
+    steps.poll,
+    invariant="I-30",
+    tickets=("FLINK-19681",),
+    never=(NO_PRODUCERS,),
+    formerly=("a-priority-event-of-any-gate-comes-first",),
+)
 def priority_events_come_first(ledger: Ledger, seen: Polled) -> Judgement:
     """If a priority event can be delivered, it is delivered before every element without priority."""
-    if (taken := seen.value) is None or not ledger.alone:
+    if (taken := seen.value) is None or not (ledger.alone or ledger.consumer.due_priority):
         return False
     if taken.element.data_type.has_priority:
         return True
     for number, side in enumerate(ledger.sides):
-        if side.urgent and not side.urgent[0].silent and side.urgent_ready():
+        if side.urgent and side.urgent_due():
             owed = f"{name(side.urgent[0].element)} of channel {number} has priority and must come first"
             return Broken(FailureClass.REORDERED, owed, _polled(taken))
     return False
 
 
-@rule(steps.poll, invariant="I-30")
+@rule(steps.poll, invariant="I-30", formerly=("channels-of-a-gate-are-served-in-turn",))
 def channels_are_served_in_turn(ledger: Ledger, seen: Polled) -> Judgement:
     """In a gate of k channels, a channel with elements waits for its turn while the gate hands out at most k - 1
     elements of the others (twice as many if the end of recovered data takes a turn of its own)."""
-    if (taken := seen.value) is None or not ledger.alone or taken.element.data_type.has_priority:
+    if (taken := seen.value) is None or taken.element.data_type.has_priority:
         return False
-    others = len(ledger.sides) - 1
-    for number, side in enumerate(ledger.sides):
+    union = ledger.union
+    sides: Sequence[Side] = ledger.sides
+    if union is not None:
+        gate = sides[taken.channel].gate
+        others, sides = len(gate.sides) - 1, union.members[gate.number].due_sides
+    elif ledger.alone:
+        others = len(sides) - 1
+    else:
+        return False
+    for side in sides:
         late = side.waited > 0 and side.waited >= others * side.rounds()
-        if late and number != taken.channel and ledger.ready(side, end=False):
-            owed = f"channel {number} had an element during {many(side.waited, 'poll')} of others, so it is its turn"
+        if late and side.number != taken.channel and (union is not None or ledger.ready(side, end=False)):
+            others_had = f"during {many(side.waited, 'poll')} of others"
+            owed = f"channel {side.number} had an element {others_had}, so it is its turn"
             return Broken(FailureClass.STUCK, owed, _polled(taken))
-    return others > 0
+    return others > 0 and (union is None or len(sides) > 0)
 
 
 def _answers_something(ledger: Ledger, seen: Polled) -> Judgement:
     if seen.value is not None:
         return True
     for number, side in enumerate(ledger.sides):
-        if ledger.ready(side, end=False):
+        if (side.live or side.waiting or side.urgent) and ledger.ready(side, end=False):
             owed = f"channel {number} has an element that can be polled"
             return Broken(FailureClass.STUCK, owed, "the poll returned nothing")
     return False
 
 
-@rule(steps.poll, invariant="I-97", tickets=("FLINK-39018",), never=(NO_PRODUCERS,))
+@rule(steps.poll, invariant="I-97", tickets=("FLINK-39018",), never=(BY_ITSELF, NO_PRODUCERS))
 def one_slow_channel_delays_no_other(ledger: Ledger, seen: Polled) -> Judgement:
     """While one channel is blocked or still recovering, a poll answers an element if another channel has one."""
     return ledger.alone and ledger.any_slow() and _answers_something(ledger, seen)
 
 
-@rule(steps.poll, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"), formerly=("a-poll-answers-what-is-there",))
+@rule(
+    steps.poll, invariant="I-32", tickets=("FLINK-20145", "FLINK-21104"), never=(BY_ITSELF,),
+    formerly=("a-poll-answers-what-is-there",),
+)  # fmt: skip
 def a_poll_returns_what_is_available(ledger: Ledger, seen: Polled) -> Judgement:
     """A poll that no other operation overlaps answers an element if any channel has one that can be polled."""
     return ledger.alone and not ledger.any_slow() and _answers_something(ledger, seen)
 
 
-@rule(steps.poll, invariant="I-32", tickets=("FLINK-20145",), formerly=("more-is-said-with-reason",))
+@rule(steps.poll, invariant="I-33", tickets=("FLINK-38544",), needs=UNIONS, never=(BESIDE_OTHERS, NOT_ALL_LIVE))
+def nothing_follows_the_last_end(ledger: Ledger, seen: Polled) -> Judgement:
+    """The poll that answers the end of partition of the last channel says that nothing follows, and later polls answer
+    nothing."""
+    if (taken := seen.value) is None or type(taken.element) is not EndOfPartition:
+        return taken is None and ledger.all_ended()
+    if False in [side.ended or side.number == taken.channel for side in ledger.sides]:
+        return False
+    owed, observed = "this is the end of the last channel: nothing follows", "the poll said that more follows"
+    return not (taken.more or taken.more_priority) or Broken(FailureClass.PROTOCOL, owed, observed)
+
+
+@rule(
+    steps.poll,
+    invariant="I-32",
+    tickets=("FLINK-20145",),
+    formerly=(
+        "more-available-is-returned-only-if-something-is-left",
+        "more-is-said-only-if-something-is-left",
+        "more-is-said-with-reason",
+    ),
+)
 def more_available_is_returned_only_with_a_reason(ledger: Ledger, seen: Polled) -> Judgement:
     """A poll that no other operation overlaps says that more can be polled only if something is left in a channel, or
     if a channel may have been queued for nothing since a poll answered nothing: by the request of partitions, or by an
@@ -228,7 +305,7 @@ def more_available_is_returned_only_with_a_reason(ledger: Ledger, seen: Polled) 
         return False
     if not taken.more:
         return True
-    if not ledger.alone or ledger.consumer.raced:
+    if ledger.consumer.raced or (ledger.union is None and not ledger.alone):
         return Unsure("an operation overlapped the poll, or a channel was queued for nothing")
     owed = "nothing is left in any channel, so the poll must not say that more follows"
     return Broken(FailureClass.PROTOCOL, owed, "it said that more follows")
@@ -238,7 +315,11 @@ def more_available_is_returned_only_with_a_reason(ledger: Ledger, seen: Polled) 
     steps.poll,
     invariant="I-31",
     tickets=("FLINK-19681", "FLINK-21104"),
-    formerly=("more-priority-is-said-of-priority-events",),
+    formerly=(
+        "more-priority-events-are-returned-only-if-one-is-left",
+        "more-priority-is-said-only-if-a-priority-event-is-left",
+        "more-priority-is-said-of-priority-events",
+    ),
 )
 def more_priority_events_are_returned_only_if_one_waits(ledger: Ledger, seen: Polled) -> Judgement:
     """A poll says that a priority event can be polled only if a channel has one that was not polled."""
@@ -248,22 +329,45 @@ def more_priority_events_are_returned_only_if_one_waits(ledger: Ledger, seen: Po
     return not taken.more_priority or Broken(FailureClass.PROTOCOL, owed, "it said that a priority event follows")
 
 
-@rule(steps.poll, invariant="I-32")
+@rule(steps.poll, invariant="I-32", formerly=("empty-polls-do-not-go-on-for-ever",))
 def polls_that_find_nothing_come_to_an_end(ledger: Ledger, seen: Polled) -> Judgement:
     """If nothing is in any channel and no other operation overlaps, three polls in a row that find nothing do not all
-    notify the consumer, so that it may stop polling."""
-    if seen.value is not None or not ledger.alone:
+    notify the consumer, so that it may stop polling. In a union this holds of more polls than there are gates plus one
+    (of correspondingly more, if ends of recovered data take turns of their own)."""
+    if seen.value is not None:
         return False
+    if ledger.union is not None:
+        return _left_alone(
+            ledger, ledger.union, ledger.consumer.empty_takes + 1, notifies(seen.signals), "was notified"
+        )
     owed = "polls found nothing three times in a row, so the consumer must be left alone until something happens"
-    return (
+    return ledger.alone and (
         ledger.consumer.empty_takes < 2
         or not notifies(seen.signals)
         or Broken(FailureClass.STUCK, owed, "it was notified each time")
     )
 
 
+def _left_alone(ledger: Ledger, union: Union, empty: int, is_called: bool, how: str) -> Judgement:
+    """Judges whether the consumer of a union is left alone, after so many polls in a row that found nothing."""
+    if not empty or ledger.is_gone() or ledger.all_ended() or ledger.flying > 1:
+        return False
+    if not is_called or empty <= len(union.members) + 1 + union.turns_of_ends():
+        return not is_called
+    if ledger.something_waits():
+        return False
+    owed = f"{empty} polls in a row found nothing, and no other operation has run: the consumer must be left alone"
+    return Broken(FailureClass.PROTOCOL, owed, f"it {how}")
+
+
 # ---- finished, and available -----------------------------------------------------------------------------------------
-@rule(steps.finished, invariant="I-33", tickets=("FLINK-39520",), quiet=True)
+@rule(
+    steps.finished,
+    invariant="I-33",
+    tickets=("FLINK-39520",),
+    quiet=True,
+    formerly=("a-union-is-finished-once-every-gate-is",),
+)
 def a_gate_is_finished_once_every_channel_has_ended(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """The gate answers that it is finished exactly if the consumer polled the end of partition of every channel."""
     ended = sum([side.ended for side in ledger.sides])
@@ -274,7 +378,17 @@ def a_gate_is_finished_once_every_channel_has_ended(ledger: Ledger, seen: Seen[b
     return Broken(FailureClass.PROTOCOL, f"{polled}, so `finished` must be {truth(due)}", f"it is {truth(seen.value)}")
 
 
-@rule(steps.available, invariant="I-22", quiet=True, never=(NOTHING_PUSHED,))
+@rule(
+    steps.available,
+    invariant="I-22",
+    quiet=True,
+    never=(NOTHING_PUSHED,),
+    formerly=(
+        "a-union-with-data-is-available",
+        "availability-tells-the-truth",
+        "a-union-that-has-ended-is-available",
+    ),
+)
 def a_gate_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgement:
     """The gate answers that it is available if an element can be polled, or if all channels have ended."""
     if not (ledger.something_waits() or ledger.all_ended()):
@@ -290,11 +404,19 @@ def a_gate_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgement
     invariant="I-32",
     tickets=("FLINK-20145",),
     quiet=True,
-    formerly=("a-gate-with-nothing-lets-its-reader-sleep",),
+    formerly=(
+        "an-empty-union-is-not-available",
+        "an-empty-union-lets-its-consumer-sleep",
+        "a-gate-with-nothing-lets-its-reader-sleep",
+    ),
 )
 def an_empty_gate_is_not_available(ledger: Ledger, seen: Seen[bool]) -> Judgement:
-    """The gate answers that it is available only if its consumer has a reason to poll, or if all channels have
-    ended."""
+    """The gate answers that it is available only if its consumer has a reason to poll, or if all channels have ended. A
+    union may answer that until more polls in a row than there are gates plus one have found nothing, with no other
+    operation in between (correspondingly more, if ends of recovered data take turns of their own)."""
+    if ledger.union is not None:
+        empty = ledger.consumer.empty_takes
+        return _left_alone(ledger, ledger.union, empty, seen.value, "was told that the union is available")
     if ledger.consumer.awake or ledger.all_ended():
         return False
     owed = "the consumer was not notified since its last poll, so the gate must not be available"
@@ -302,8 +424,10 @@ def an_empty_gate_is_not_available(ledger: Ledger, seen: Seen[bool]) -> Judgemen
 
 
 adopt(
-    consumer.the_consumer_is_notified_of_available_data, *steps.MOVES, steps.poll_for_the_error,
-    of=lambda ledger: (ledger.consumer, ledger.something_waits(), ledger.first),
+    consumer.the_consumer_is_notified_of_available_data, *steps.MOVES, steps.poll_for_the_error, steps.available,
+    of=lambda ledger: (
+        ledger.consumer, ledger.something_waits() if ledger.union is None else ledger.waits_unasked(), ledger.first,
+    ),
     tickets=("FLINK-39018", "FLINK-20145", "FLINK-20383"), formerly=("the-consumer-is-told-of-what-can-be-polled",),
 )  # fmt: skip
 
@@ -317,7 +441,10 @@ adopt(
 )
 
 
-@rule(steps.poll, invariant="I-33", never=(NO_PRODUCERS,), formerly=("the-consumer-is-told-of-the-end",))
+@rule(
+    steps.poll, invariant="I-33", never=(NO_PRODUCERS, NO_SUCH_NOTIFICATION),
+    formerly=("the-consumer-is-told-of-the-end",),
+)  # fmt: skip
 def the_consumer_is_notified_of_the_end(ledger: Ledger, seen: Polled) -> Judgement:
     """When a poll answers the last end of partition, the consumer is notified once more, so that it notices that the
     gate is finished."""
@@ -332,33 +459,43 @@ def the_consumer_is_notified_of_the_end(ledger: Ledger, seen: Polled) -> Judgeme
 # ---- conversion, and operations that must be refused -----------------------------------------------------------------
 @rule(
     steps.convert,
-    steps.poll_the_error,
+    steps.poll_the_refusal,
     invariant="I-27",
     tickets=("FLINK-39018",),
     never=(Never(Setting("pushed"), "Nothing was pushed before the conversion."),),
+    formerly=(
+        "a-conversion-loses-no-unread-state",
+        "unread-state-is-not-converted-away",
+    ),
 )
 def no_conversion_loses_state(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """As long as a recovered channel has state that its physical channel would not get, a conversion fails with an
     error of kind state."""  # at once, or to whoever polls next (FG14)
-    if not ledger.conversion_loses():
-        return False
+    polls, consumer = ledger.phase == KEPT, ledger.consumer
+    if polls:
+        if seen.error is None and consumer.empty_takes + 1 < len(ledger.gates):
+            return False  # a poll of a union may ask a gate that has nothing, and leaves the others to the next polls
+    elif ledger.converting is None or not ledger.converting.loses() or (seen.error is None and consumer.probe):
+        return False  # or the consumer asks whether something can be polled before it waits
     owed = "the conversion would lose state of a channel"
     return must_be_refused(ledger, ledger.consumer, seen, steps.convert.name, ErrorKind.STATE, owed, FailureClass.LOST)
 
 
-@rule(steps.convert, steps.convert_again, invariant="I-26")
-def channels_convert_once_nothing_can_be_lost(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """A conversion succeeds as soon as it loses no state of any channel, and so does every further one."""
-    if not ledger.converted and (ledger.conversion_loses() is not False or ledger.overlapped):
+@rule(steps.convert, steps.convert_again, invariant="I-26", formerly=("each-gate-is-converted-on-its-own",))
+def channels_convert_once_nothing_can_be_lost(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """The conversion of a gate succeeds as soon as it loses no state of a channel of this gate, whatever was read of
+    other gates, and so does every further one."""
+    gate = ledger.gates[seen.operands[0]]
+    if not gate.converted and (gate.loses() is not False or ledger.overlapped):
         return False
     return must_succeed(seen.error, "the conversion loses no state: it must succeed", FailureClass.STUCK)
 
 
-@rule(steps.request_partitions_too_early, steps.poll_the_error, invariant="I-24")
+@rule(steps.request_partitions_too_early, steps.poll_the_refusal, invariant="I-24")
 def partitions_are_requested_after_conversion(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """If partitions are requested before the channels are converted, the gate answers an error of kind state; or it
     converts them first, and answers that error, at once or to whoever polls next, if this would lose state."""
-    if seen.error is None and not ledger.conversion_loses():
+    if seen.error is None and not ledger.gates[0].loses():
         return False  # the gate has converted its channels
     owed = "the channels are not converted yet"
     return must_be_refused(
@@ -399,10 +536,19 @@ def producers_go_on_once_all_output_state_has_ended(ledger: Ledger, seen: Seen[N
     return len(ledger.sides) > 1
 
 
-@rule(steps.poll_after_release, invariant="I-24")
+@rule(
+    steps.poll_after_release,
+    invariant="I-24",
+    formerly=(
+        "released-gates-deliver-nothing",
+        "released-gates-hand-out-nothing",
+        "operations-fail-only-after-release",
+    ),
+)
 def a_closed_gate_is_not_polled(ledger: Ledger, seen: Polled) -> Judgement:
-    """A poll of a released gate answers an error of kind released, or nothing if all channels had ended."""
-    if ledger.may_have_ended() and seen.error is None and seen.value is None:
+    """A poll of a released gate answers an error of kind released, or nothing if all channels had ended. A poll of a
+    released union answers nothing, or that error."""
+    if (ledger.union is not None or ledger.may_have_ended()) and seen.error is None and seen.value is None:
         return True
     return must_fail(seen.error, ErrorKind.RELEASED, "the gate was released")
 
@@ -412,7 +558,10 @@ def a_closed_gate_is_not_polled(ledger: Ledger, seen: Polled) -> Judgement:
     invariant="I-15",
     tickets=("FLINK-23223",),
     never=(Never(Setting(channel=LOCAL), "No signal tells a local producer."),),
-    formerly=("a-resumed-producer-is-told-to-go-on",),
+    formerly=(
+        "the-right-producer-is-resumed",
+        "a-resumed-producer-is-told-to-go-on",
+    ),
 )
 def resuming_a_remote_channel_resumes_its_producer_once(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """When the consumer resumes a remote channel, the producer of this channel, and of no other one, is told to go on,
@@ -439,7 +588,7 @@ def an_announced_barrier_can_overtake(ledger: Ledger, seen: Seen[None, int, int]
 
 
 @rule(steps.convert_unknown_to_priority, invariant="I-31", tickets=("FLINK-19681",), needs=TIMEOUTABLE)
-def only_a_queued_barrier_can_overtake(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+def only_a_queued_barrier_can_overtake(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
     """If the task asks to convert anything but a queued barrier to a priority event, the gate answers an error of kind
     state."""
     return must_fail(seen.error, ErrorKind.STATE, "no barrier with that sequence number is queued")
@@ -511,5 +660,5 @@ def buffers_in_use_count_what_waits(ledger: Ledger, seen: Seen[int, int]) -> Jud
 
 adopt(
     lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES,
-    formerly=("a-released-gate-holds-nothing",),
+    formerly=("a-released-gate-holds-nothing", "released-gates-hold-nothing"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The ledger of one channel of a gate: the elements in it, and what a checkpoint must find there."""
+"""The ledger of one gate, and of one channel of it: the elements in it, and what a checkpoint must find there."""
 
 from __future__ import annotations
 
@@ -8,18 +8,51 @@ from conformance.ports import Recovery, RecoveryCompletion
 from conformance.ports.elements import Announcement, Barrier, Element, EndOfData, EndOfPartition
 
 
+class Gate:
+    """One gate: how far it is, and its channels."""
+
+    __slots__ = ("converted", "number", "recovery", "requested", "sides")
+
+    def __init__(self, number: int, recovery: Recovery) -> None:
+        self.number = number
+        self.recovery = recovery
+        self.sides: list[Side] = []
+        self.converted = recovery is Recovery.NONE
+        """Whether its channels are physical."""
+        self.requested = False
+        """Whether its partitions were requested."""
+
+    def loses(self) -> bool | None:
+        """Returns whether a channel has state that its physical channel would not get; None: unsure, because an
+        operation in flight decides."""
+        if self.recovery is Recovery.RECOVER_FIRST:
+            return not all(side.consumed for side in self.sides)
+        if self.recovery is Recovery.PUSHED or all(side.finished for side in self.sides):
+            return False
+        return None if all(side.finishing for side in self.sides) else True
+
+    def ended(self) -> bool:
+        """Returns whether the consumer polled the end of partition of every channel."""
+        return False not in [side.ended for side in self.sides]
+
+
 class Side(Lane):
     """One channel of a gate. What it says about the next poll is certain if no operation is in flight."""
 
     __slots__ = (
-        "completion_sent", "completion_taken", "credit", "data_ended", "end_sent", "ended", "last_barrier", "local",
-        "next_id", "recovery", "resumed", "told_end", "tracked", "waited",
+        "completion_sent", "completion_taken", "credit", "data_ended", "end_sent", "ended", "gate", "last_barrier",
+        "local", "next_id", "number", "recovery", "resumed", "told_end", "tracked", "waited",
     )  # fmt: skip
 
     def __init__(
-        self, local: bool, passes_blocked: bool, recovery: Recovery, next_id: int, credit: Credit | None = None
+        self, gate: Gate, number: int, local: bool, passes_blocked: bool, next_id: int, credit: Credit | None
     ) -> None:
+        """`passes_blocked`: whether a priority event passes a local channel that is blocked."""
+        recovery = gate.recovery
         super().__init__(recovers=recovery is not Recovery.NONE, passes=passes_blocked or not local)
+        self.gate = gate
+        self.number = number
+        """The number of the channel among the channels of all gates."""
         self.local = local
         self.recovery = recovery
         self.next_id = next_id
@@ -38,42 +71,69 @@ class Side(Lane):
         self.told_end = False
         """Whether it was told that the recovered data of the channel was consumed."""
         self.waited = 0
-        """Number of polls in a row that answered elements of other channels while this channel was ready."""
-
-    def fresh(self) -> Side:
-        """Returns this channel for a fresh gate."""
-        credit = self.credit and Credit(self.credit.exclusive)
-        return Side(self.local, self.passes, self.recovery, self.next_id, credit)
+        """Number of polls in a row that answered elements of other channels of the gate while this one was ready."""
 
     # ---- queries -----------------------------------------------------------------------------------------------------
+    def ready(self, end: bool = True) -> bool:
+        """Returns whether a poll certainly finds something here, provided that no operation is in flight.
+
+        `end`: whether the end of recovered data counts, for which a poll answers no element.
+        """
+        if self.ended:
+            return False
+        unread = not self.consumed and not self.unseen_end()
+        found = self.next(unread) if self.gate.requested else self.next_ordinary(hidden=True)
+        if found is not None:
+            return True
+        return end and unread and self.finished and not self.waiting
+
+    def due_ordinary(self) -> bool:
+        """Returns whether a poll that begins now must find an element without priority here."""
+        hidden = not (self.gate.requested and (self.consumed or self.unseen_end()))
+        return self.next_ordinary(hidden) is not None
+
+    def urgent_due(self) -> bool:
+        """Returns whether a poll must find a priority event here before everything else, because the gate was notified
+        of it, provided that no operation is in flight."""
+        due = self.gate.requested and not self.ended and self.priority_waits()
+        return due and not self.urgent[0].silent
+
+    def end_waits(self) -> bool:
+        """Returns whether the end of recovered data is perhaps here, so that a poll may take it and find nothing."""
+        return self.finishing and not self.consumed
+
+    def is_connected(self) -> bool:
+        """Returns whether the producer can send an element."""
+        return self.gate.requested or (self.local and self.gate.converted)
+
+    def may_get_data(self) -> bool:
+        """Returns whether the producer may send data: during recovery, that of a remote channel has no credit."""
+        return self.local or self.consumed or self.unseen_end()
+
     def shut(self) -> bool:
         """Returns whether even priority events stay in the channel, so that the consumer is not notified of them."""
         return self.blocked and not self.passes
 
-    def urgent_ready(self) -> bool:
-        """Returns whether a priority event can be taken."""
-        return not self.ended and self.priority_waits()
-
     def rounds(self) -> int:
         """Returns how many turns this channel may need. In 2.3.0 the conversion moves the end of recovered data into
         the physical channel, and taking it, which no poll shows, uses up a turn."""
-        return 1 + (self.recovery is Recovery.IN_MEMORY and self.finishing and not self.consumed)
+        return 1 + (self.recovery is Recovery.IN_MEMORY and self.end_waits())
 
     def uses(self) -> int:
         """Returns how many buffers of the gate back the credit of the producer and hold its data that waits here."""
         credit = 0 if self.credit is None else self.credit.granted
         return credit + self.buffers()
 
-    def unseen_end(self, converted: bool) -> bool:
+    def unseen_end(self) -> bool:
         """Returns whether the end of recovered data may be left in front of live data, and no poll shows it: conversion
         has dropped it, or has handed it over."""
-        return converted and self.recovery is Recovery.IN_MEMORY
+        return self.recovery is Recovery.IN_MEMORY and self.gate.converted
 
     def holds_more_than(self, element: Element | None) -> bool:
         """Returns whether anything is here, certainly or not, that is left when this element is taken."""
         if self.ended or type(element) is EndOfPartition:
             return False
-        count = len(self.waiting) + len(self.live) + len(self.urgent) + (self.finishing and not self.consumed)
+        count = len(self.waiting) + len(self.live) + len(self.urgent) + self.end_waits()
         return count > (element is not None)
 
     def counted(self) -> tuple[int, int]:
@@ -95,7 +155,7 @@ class Side(Lane):
         kind = type(element)
         if self.credit is not None:
             self.credit.send(element, backlog)
-        sent = self.send(element, self.shut())
+        sent = self.send(element, self.shut() or not self.gate.requested)
         self.next_id += 1
         self.completion_sent |= kind is RecoveryCompletion
         self.data_ended |= kind is EndOfData

@@ -1,7 +1,9 @@
-"""The steps of an input gate.
+"""The steps of an input gate, and of a union of several.
 
 The recovery thread pushes recovered data, the network thread delivers live elements, and the task thread converts the
-channels, polls and takes checkpoints. The canceler releases the gate, whatever they do meanwhile.
+channels, polls and takes checkpoints. The canceler releases the gate, whatever they do meanwhile. The consumer of a
+union polls only for a reason, and asks whether the union is available before it stops polling. A gate of a union is
+requested as soon as it is converted, since Flink does both in one mail.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from conformance.components.gate.ledger import Ledger
-from conformance.components.gate.side import Side
+from conformance.components.gate.side import Gate, Side
 from conformance.driver import (
     BROKEN,
     DISABLED,
@@ -26,7 +28,6 @@ from conformance.driver import (
     While,
     always,
 )
-from conformance.models import kept
 from conformance.models.answers import AVAILABLE, FINISHED, buffers, records_by_channel
 from conformance.models.faults import fault_step
 from conformance.models.kept import KEPT
@@ -57,6 +58,11 @@ def channels(wanted: Wanted) -> Callable[[Ledger], Sequence[tuple[int]]]:
     return lambda ledger: [(number,) for number, side in enumerate(ledger.sides) if wanted(ledger, side)]
 
 
+def gates(wanted: Callable[[Gate], bool]) -> Callable[[Ledger], Sequence[tuple[int]]]:
+    """Enables a step for the gates for which `wanted` is true."""
+    return lambda ledger: [(gate.number,) for gate in ledger.gates if wanted(gate)]
+
+
 def barriers(wanted: Wanted) -> Callable[[Ledger], Sequence[tuple[int, int]]]:
     """Enables a barrier in the channels for which `wanted` is true.
 
@@ -79,7 +85,7 @@ def barriers(wanted: Wanted) -> Callable[[Ledger], Sequence[tuple[int, int]]]:
 
 def finishes(ledger: Ledger, side: Side) -> bool:
     """Whether the end of recovered data may be pushed."""
-    return not side.finishing and ledger.converted == (ledger.recovery is Recovery.PUSHED)
+    return not side.finishing and side.gate.converted == (ledger.recovery is Recovery.PUSHED)
 
 
 def recovers(ledger: Ledger, side: Side) -> bool:
@@ -88,19 +94,25 @@ def recovers(ledger: Ledger, side: Side) -> bool:
 
 
 def completes(ledger: Ledger, side: Side) -> bool:
-    """Whether the producer has still to send its end of output state."""
-    return not side.completion_sent
+    """Whether the producer has still to send its end of output state, which is its first element."""
+    if ledger.union is None:
+        return not side.completion_sent
+    return not side.arrived and ledger.recovery is not Recovery.NONE and side.is_connected()
 
 
 def flows(ledger: Ledger, side: Side) -> bool:
     """Whether the producer of the channel may send an element without priority."""
-    return side.completion_sent and not side.end_sent and not side.held_back and len(side.live) < MOST_QUEUED
+    if side.held_back or side.end_sent or not side.completion_sent or len(side.live) >= MOST_QUEUED:
+        return False
+    return side.gate.requested or side.is_connected()
 
 
 def has_data(ledger: Ledger, side: Side) -> bool:
     """Whether the producer of the channel may send data: it needs credit if it keeps to it."""
     credit = side.credit
-    return (credit is None or credit.granted > 0) and ends_data(ledger, side)
+    if credit is not None and credit.granted <= 0:
+        return False
+    return ends_data(ledger, side) and (ledger.union is None or side.may_get_data())
 
 
 def ends_data(ledger: Ledger, side: Side) -> bool:
@@ -125,34 +137,59 @@ def ends(ledger: Ledger, side: Side) -> bool:
 
 def announces(ledger: Ledger, side: Side) -> bool:
     """Whether the producer of the channel may send a timeoutable barrier, which the channel announces."""
-    return not side.local and not side.urgent and flows(ledger, side)
+    return ledger.union is None and not side.local and not side.urgent and flows(ledger, side)
 
 
 def overtakes(ledger: Ledger, side: Side) -> bool:
     """Whether the producer of the channel may send an unaligned barrier."""
+    if ledger.union is not None:
+        return not (side.end_sent or side.urgent) and side.is_connected()
     return side.completion_sent and not side.end_sent and len(side.urgent) < 2 and ledger.moving is not side
 
 
 def is_blocked(ledger: Ledger, side: Side) -> bool:
-    """Whether the task may resume the channel. During recovery, the gate itself resumes all channels."""
-    return side.blocked and (ledger.recovery is Recovery.NONE or ledger.all_tracked())
+    """Whether the task may resume the channel. During recovery, a gate itself resumes all channels, of whose output
+    state the task tells it."""
+    return side.blocked and (ledger.recovery is Recovery.NONE or ledger.union is not None or ledger.all_tracked())
 
 
 def to_track(ledger: Ledger, side: Side) -> bool:
     """Whether the task took the end of output state of the channel and has still to tell the gate of it."""
-    return side.completion_taken and not side.tracked
+    return side.completion_taken and not side.tracked and ledger.union is None
+
+
+def requestable(gate: Gate) -> bool:
+    """Whether the partitions of the gate may be requested: once, after the conversion."""
+    return gate.converted and not gate.requested
+
+
+def pollable(ledger: Ledger) -> Sequence[tuple[()]]:
+    """Enables a poll: of one gate at any time, of a union for a reason."""
+    if ledger.union is None:
+        return NO_OPERANDS
+    if not ledger.union.has_reason():
+        return DISABLED
+    if ledger.phase == "joining" and ledger.recovery is Recovery.IN_MEMORY and any(map(requestable, ledger.gates)):
+        return DISABLED  # Flink converts and requests in one mail, so that no poll comes between
+    return NO_OPERANDS
 
 
 tracked = channels(lambda ledger, side: side.tracked)
-unended = channels(lambda ledger, side: not side.ended)
-convertible = channels(lambda ledger, side: ledger.times_out and not side.local and not side.ended)
+unended = channels(lambda ledger, side: not side.ended and ledger.union is None)
+
+
+def unknown(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """Remote channels, each with a sequence number that no barrier has."""
+    if not ledger.times_out or ledger.union is not None:
+        return DISABLED
+    return [(number, 1000) for number, side in enumerate(ledger.sides) if not (side.local or side.ended)]
 
 
 # ---- checkpoints for which a step is enabled -------------------------------------------------------------------------
 def markable(ledger: Ledger) -> Sequence[tuple[int]]:
     """Enables the insertion of recovery barriers for the newest checkpoint, if it has not started, or the next one."""
     newest = ledger.newest
-    if ledger.recovery is not Recovery.PUSHED or newest >= MOST_CHECKPOINTS:
+    if ledger.recovery is not Recovery.PUSHED or ledger.union is not None or newest >= MOST_CHECKPOINTS:
         return DISABLED
     return ((newest,), (newest + 1,)) if newest and newest not in ledger.started else ((newest + 1,),)
 
@@ -162,6 +199,8 @@ def startable(ledger: Ledger) -> Sequence[tuple[int]]:
     newest checkpoint, of the one before it, or of the next one."""
     if ledger.marked:
         return ((ledger.marked,),)
+    if ledger.union is not None:
+        return DISABLED
     newest, last = ledger.newest, max([0, *ledger.started, *ledger.stopped])
     if newest >= MOST_CHECKPOINTS:
         return DISABLED
@@ -179,6 +218,8 @@ def started(ledger: Ledger) -> Sequence[tuple[int]]:
 
 def stoppable(ledger: Ledger) -> Sequence[tuple[int]]:
     """The last two checkpoints that were started; before the conversion also one that was aborted before it started."""
+    if ledger.union is not None:
+        return DISABLED
     return started(ledger) if ledger.converted else [*started(ledger), (ledger.newest + 1,)]
 
 
@@ -204,13 +245,16 @@ def releases_in_full(ledger: Ledger) -> Sequence[tuple[()]]:
 
 # ---- the steps -------------------------------------------------------------------------------------------------------
 RECOVERING = ("recovering",)
-CONVERTED = ("converted",)
+TO_CONVERT = ("recovering", "joining")
+TO_REQUEST = ("converted", "joining")
 LIVE = ("live",)
-FLOWING = ("live", "starting")
-POLLABLE = ("recovering", "live")
+RESUMABLE = ("live", "joining")
+FLOWING = ("live", "starting", "joining")
+POLLABLE = ("recovering", "live", "joining")
 PHYSICAL = ("converted", "live")
 STARTABLE = ("recovering", "live", "starting")
-OPEN = ("recovering", "converted", "live", "starting")
+STOPPABLE = ("recovering", "live")
+OPEN = ("recovering", "converted", "live", "starting", "joining")
 RELEASED = ("released",)
 FAILS = ("failing",)
 ENDING = (*OPEN, "failing", BROKEN)
@@ -223,17 +267,17 @@ step = STEPS.step
 # ---- recovery --------------------------------------------------------------------------------------------------------
 @step("recovery", OPEN, when=channels(recovers), begin=Ledger.begin_push, end=Ledger.end_push, weight=16)
 def recover(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
-    return port.recover(channel, ledger.sides[channel].being_pushed())
+    return port.recover(channel, ledger.handed_in(channel))
 
 
-@step("recovery", OPEN, when=channels(finishes), begin=Ledger.begin_finish, end=Ledger.end_push, weight=10)
+@step("recovery", OPEN, when=channels(finishes), begin=Ledger.begin_finish, end=Ledger.end_push, weight=10)  # fmt: skip
 def finish_recovery(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
     return port.finish_recovery(channel)
 
 
-@step("recovery", RELEASED, when=channels(finishes), begin=Ledger.begin, end=Ledger.end, weight=4, fails=True)
-def recover_after_release(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
-    return port.recover(channel, Buffer((ledger.sides[channel].next_id,)))
+recover_after_release = recover.also(
+    "after release", RELEASED, when=channels(finishes), begin=Ledger.begin, end=Ledger.end, weight=4, fails=True
+)
 
 
 # ---- the network -----------------------------------------------------------------------------------------------------
@@ -287,61 +331,52 @@ def event_with_backlog(port: GatePort, ledger: Ledger, channel: int, backlog: in
 
 
 # ---- the task --------------------------------------------------------------------------------------------------------
-@step("task", RECOVERING, when=always, begin=Ledger.begin_conversion, end=Ledger.end, learn=Ledger.convert,
-      struck=Ledger.setup_failed, fails=True)  # fmt: skip
-def convert(port: GatePort, ledger: Ledger) -> Answer[None]:
-    return port.convert()
+@step("task", TO_CONVERT, when=gates(lambda gate: not gate.converted), begin=Ledger.begin_conversion, end=Ledger.end,
+      learn=Ledger.convert, struck=Ledger.setup_failed, fails=True)  # fmt: skip
+def convert(port: GatePort, ledger: Ledger, gate: int) -> Answer[None]:
+    return port.convert(gate)
 
 
-@step("task", PHYSICAL, when=always, begin=Ledger.begin, end=Ledger.end, weight=2, fails=True)
-def convert_again(port: GatePort, ledger: Ledger) -> Answer[None]:
-    return port.convert()
+convert_again = convert.also(
+    "again", PHYSICAL, when=gates(lambda gate: gate.converted), begin=Ledger.begin, end=Ledger.end, weight=2,
+    fails=True,
+)  # fmt: skip
 
 
-@step("task", CONVERTED, when=always, begin=Ledger.begin, end=Ledger.end, learn=Ledger.request,
+@step("task", TO_REQUEST, when=gates(requestable), begin=Ledger.begin, end=Ledger.end, learn=Ledger.request,
       struck=Ledger.setup_failed, weight=24)  # fmt: skip
-def request_partitions(port: GatePort, ledger: Ledger) -> Answer[None]:
-    return port.request_partitions()
+def request_partitions(port: GatePort, ledger: Ledger, gate: int) -> Answer[None]:
+    return port.request_partitions(gate)
 
 
-def _request_early(ledger: Ledger, seen: Seen[None]) -> None:
-    """Notes that the request was refused, at once or by an error that is kept, or that it converted the channels."""
-    if seen.error is None and ledger.conversion_loses():
-        kept.keep(ledger, ledger.consumer, "request_partitions_too_early")
-    elif seen.error is None:
-        ledger.converted = True
-        ledger.request(seen)
+request_partitions_too_early = request_partitions.also(
+    "too early", RECOVERING, when=gates(lambda gate: not gate.converted), begin=Ledger.begin, end=Ledger.end,
+    learn=Ledger.request_early, struck=Ledger.setup_failed, weight=1, fails=True,
+)  # fmt: skip
 
 
-@step("task", RECOVERING, when=always, begin=Ledger.begin, end=Ledger.end, learn=_request_early,
-      struck=Ledger.setup_failed, weight=1, fails=True)  # fmt: skip
-def request_partitions_too_early(port: GatePort, ledger: Ledger) -> Answer[None]:
-    return port.request_partitions()
-
-
-@step("task", POLLABLE, when=always, begin=Ledger.begin_poll, end=Ledger.end, learn=Ledger.poll,
+@step("task", POLLABLE, when=pollable, begin=Ledger.begin_poll, end=Ledger.end, learn=Ledger.poll,
       struck=Ledger.poll_failed, weight=40)  # fmt: skip
 def poll(port: GatePort, ledger: Ledger) -> Answer[BufferOrEvent | None]:
     return port.poll()
 
 
-@step("task", (KEPT,), when=always, begin=Ledger.begin, end=Ledger.end, learn=kept.read, weight=40, fails=True)
-def poll_the_error(port: GatePort, ledger: Ledger) -> Answer[BufferOrEvent | None]:
-    return port.poll()
+poll_the_refusal = poll.also(
+    "a refusal is kept", (KEPT,), when=always, begin=Ledger.begin, end=Ledger.end, learn=Ledger.read, weight=40,
+    fails=True,
+)  # fmt: skip
+
+poll_for_the_error = poll.also(
+    "an error is kept", FAILS, when=pollable, begin=Ledger.begin_last_polls, end=Ledger.end, learn=Ledger.last_poll,
+    weight=24, fails=True,
+)  # fmt: skip
+
+poll_after_release = poll.also(
+    "after release", RELEASED, when=always, begin=Ledger.begin, end=Ledger.end, weight=4, fails=True
+)
 
 
-@step("task", FAILS, when=always, begin=Ledger.begin_last_polls, end=Ledger.end, learn=Ledger.last_poll, weight=24,
-      fails=True)  # fmt: skip
-def poll_for_the_error(port: GatePort, ledger: Ledger) -> Answer[BufferOrEvent | None]:
-    return port.poll()
-
-
-@step("task", RELEASED, when=always, begin=Ledger.begin, end=Ledger.end, weight=4, fails=True)
-def poll_after_release(port: GatePort, ledger: Ledger) -> Answer[BufferOrEvent | None]:
-    return port.poll()
-
-
-@step("task", LIVE, when=channels(is_blocked), begin=Ledger.begin, end=Ledger.resume, weight=10)
+@step("task", RESUMABLE, when=channels(is_blocked), begin=Ledger.begin, end=Ledger.resume, weight=10)
 def resume(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
     return port.resume(channel)
 
@@ -352,9 +387,9 @@ def end_of_output_state(port: GatePort, ledger: Ledger, channel: int) -> Answer[
     return port.end_of_output_state(channel)
 
 
-@step("task", LIVE, when=tracked, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
-def end_of_output_state_again(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
-    return port.end_of_output_state(channel)
+end_of_output_state_again = end_of_output_state.also(
+    "again", LIVE, when=tracked, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True
+)
 
 
 @step("task", LIVE, when=markable, begin=Ledger.begin_mark, end=Ledger.end_mark)
@@ -368,19 +403,20 @@ def checkpoint_started(port: GatePort, ledger: Ledger, checkpoint: int) -> Answe
     return port.checkpoint_started(Barrier(checkpoint, Alignment.UNALIGNED))
 
 
-@step("task", POLLABLE, when=stoppable, begin=Ledger.begin_stop, end=Ledger.stop, weight=4)
+@step("task", STOPPABLE, when=stoppable, begin=Ledger.begin_stop, end=Ledger.stop, weight=4)
 def checkpoint_stopped(port: GatePort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.checkpoint_stopped(checkpoint)
 
 
-@step("task", LIVE, when=announced, begin=Ledger.begin_move, end=Ledger.end, learn=Ledger.move, weight=16, fails=True)
+@step("task", LIVE, when=announced, begin=Ledger.begin_move, end=Ledger.end, learn=Ledger.move, weight=16,
+      fails=True)  # fmt: skip
 def convert_to_priority(port: GatePort, ledger: Ledger, channel: int, seq: int) -> Answer[None]:
     return port.convert_to_priority(channel, seq)
 
 
-@step("task", LIVE, when=convertible, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True)
-def convert_unknown_to_priority(port: GatePort, ledger: Ledger, channel: int) -> Answer[None]:
-    return port.convert_to_priority(channel, 1000)
+convert_unknown_to_priority = convert_to_priority.also(
+    "unknown", LIVE, when=unknown, begin=Ledger.begin, end=Ledger.end, weight=1, fails=True
+)
 
 
 @step("task", ENDING, when=always, begin=Ledger.begin_release, end=Ledger.release, struck=Ledger.release_failed,
@@ -390,7 +426,7 @@ def release(port: GatePort, ledger: Ledger) -> Answer[None]:
 
 
 # ---- observers -------------------------------------------------------------------------------------------------------
-@step("observer", (*OPEN, "failing"), when=always, weight=2, in_words=AVAILABLE)
+@step("observer", (*OPEN, "failing"), when=always, learn=Ledger.asked, weight=2, in_words=AVAILABLE)
 def available(port: GatePort, ledger: Ledger) -> Answer[bool]:
     return port.available()
 
@@ -428,25 +464,55 @@ CREDITED = (buffer, event_with_backlog, aligned_barrier, end_of_partition, reque
 
 # ---- the fair drain --------------------------------------------------------------------------------------------------
 def _go_on(ledger: Ledger) -> Operands | None:
+    if ledger.phase == KEPT:
+        return poll_the_refusal()
+    if ledger.phase == "failing":
+        return _poll(ledger, poll_for_the_error)
+    if ledger.union is not None:
+        return _flow_together(ledger) if ledger.phase in ("joining", "live") else None
     if ledger.phase == "recovering":
         return _recover(ledger)
-    if ledger.phase == KEPT:
-        return poll_the_error()
     if ledger.phase == "converted":
-        return request_partitions()
+        return request_partitions(0)
     if ledger.phase == "starting":
         return checkpoint_started(ledger.marked)
-    if ledger.phase == "failing":
-        return poll_for_the_error() if ledger.consumer.awake else None
     return _flow(ledger) if ledger.phase == "live" else None
 
 
 def _recover(ledger: Ledger) -> Operands | None:
     if due := _first(finish_recovery, finishes, ledger):
         return due
-    if ledger.conversion_loses() is False:
-        return convert()
-    return poll() if ledger.consumer.awake else None
+    if ledger.gates[0].loses() is False:
+        return convert(0)
+    return _poll(ledger, poll)
+
+
+def _poll(ledger: Ledger, once_more: Step[Ledger, BufferOrEvent | None]) -> Operands | None:
+    """The consumer polls if it has a reason to, and asks for one if it may."""
+    if ledger.consumer.awake or ledger.consumer.expects_priority:
+        return once_more()
+    return available() if ledger.consumer.probe else None
+
+
+def _flow_together(ledger: Ledger) -> Operands | None:
+    """Every gate is converted and requested as soon as that is possible, and the consumer acts on its notifications. If
+    one producer has sent the end of data, all producers end."""
+    for gate in ledger.gates:
+        if not gate.converted and gate.loses() is False:
+            return convert(gate.number)
+        if requestable(gate):
+            return request_partitions(gate.number)
+    pushed = ledger.recovery is Recovery.PUSHED  # pushes wait until the producer has sent its first element
+    for side in ledger.sides if pushed else ():
+        if not (side.arrived or side.local):
+            return recovery_completion(side.number)
+    if not ledger.all_ended() and (due := _poll(ledger, poll)):
+        return due
+    if due := _first(resume, is_blocked, ledger) or _first(finish_recovery, finishes, ledger):
+        return due
+    if True in [side.data_ended for side in ledger.sides]:
+        return _first(end_of_partition, ends, ledger) or _first(end_of_data, ends_data, ledger)
+    return None
 
 
 def _flow(ledger: Ledger) -> Operands | None:
@@ -473,9 +539,16 @@ def _first(goes_on: Step[Ledger, None, int], wanted: Wanted, ledger: Ledger) -> 
     return None
 
 
+def _go_on_together(ledger: Ledger) -> Operands | None:
+    """The consumer of a union may have been told that something is available after all."""
+    return None if ledger.union is None else _go_on(ledger)
+
+
 DRAIN = Drain[Ledger](
     While((_go_on,)),
     Once((available(), finished()), unless=lambda ledger: ledger.released or ledger.is_broken()),
+    While((_go_on_together,)),
+    Once((resources(),), unless=lambda ledger: ledger.union is None or ledger.released or ledger.is_broken()),
     Each(lambda ledger: [persisted(checkpoint) for checkpoint in ledger.started]),
     Once((release(),), unless=lambda ledger: ledger.released),
     Once((resources(),), unless=lambda ledger: ledger.released),  # after a release that has failed

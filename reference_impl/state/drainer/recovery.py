@@ -47,7 +47,7 @@ class Recovering(Faulty, DrainerPort):
         self.buffers = RecoveryBuffers(config.buffers)
         self.inputs = RecoveredInputs(config.gates, self.buffers)
         self.gates = [
-            Gate(GateConfig((ChannelKind.LOCAL,) * size, Recovery.PUSHED), design, self.inputs, index, self.faults)
+            Gate(GateConfig(((ChannelKind.LOCAL,) * size,), Recovery.PUSHED), design, self.inputs, index, self.faults)
             for index, size in enumerate(config.gates)
         ]
         reader = None if self.fetched is None else self.fetched.reader()

@@ -36,8 +36,13 @@ enum Components {
             "exclusive_buffers",
             "floating_buffers",
             "first_number"),
-    GATE("gate", GateSubject::new, "channels", "recovery", "exclusive_buffers", "floating_buffers"),
-    UNION_GATE("union-gate", UnionGateSubject::new, "gates"),
+    GATE(
+            "gate",
+            config -> Json.field(config, "gates").size() == 1 ? new GateSubject(config) : new UnionGateSubject(config),
+            "gates",
+            "recovery",
+            "exclusive_buffers",
+            "floating_buffers"),
     BARRIER_HANDLER(
             "barrier-handler", BarrierHandlerSubject::new, "channels", "timeout", "alternating", "counts_ends"),
     WRITER("writer", WriterSubject::new, "subtasks", "sharing", "max_results", "files"),

@@ -14,8 +14,8 @@ final class Features {
     private Features() {}
 
     static ArrayNode capabilities() {
-        // The adapter itself provides these two, with its recording writer and its counting recycler.
-        ArrayNode found = Json.array().add("faults").add("persisted-readback").add("resources");
+        // The adapter itself provides the first three, with its recording writer and its counting recycler.
+        ArrayNode found = Json.array().add("faults").add("persisted-readback").add("resources").add("unions");
         if (has(NETWORK + "partition.PipelinedSubpartition", "alignedBarrierTimeout")) {
             found.add("timeoutable-barriers");
         }

@@ -15,6 +15,7 @@ import org.apache.flink.runtime.io.network.partition.consumer.RemoteInputChannel
 import org.apache.flink.runtime.io.network.partition.consumer.SingleInputGate;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
 /** One real gate with its channels, and the subpartitions or the network at the other ends of the channels. */
 final class GateFixture {
@@ -99,6 +100,13 @@ final class GateFixture {
             }
         }
         gate.setInputChannels(channels);
+    }
+
+    /** The configuration of one of the gates of the port. */
+    static JsonNode alone(JsonNode config, int gate) throws BadRequest {
+        ObjectNode alone = config.deepCopy();
+        alone.set("channels", Json.field(config, "gates").get(gate));
+        return alone;
     }
 
     int channels() {

@@ -16,7 +16,7 @@ final class GateSubject implements Subject {
     private final UpstreamRecoveryTracker tracker;
 
     GateSubject(JsonNode config) throws BadRequest, IOException {
-        fixture = new GateFixture(0, 0, signals, faults, config);
+        fixture = new GateFixture(0, 0, signals, faults, GateFixture.alone(config, 0));
         polling = new Polling(fixture.gate, InputChannelInfo::getInputChannelIdx, signals);
         tracker = UpstreamRecoveryTracker.forInputGate(fixture.gate);
     }

@@ -25,7 +25,7 @@ final class UnionGateSubject implements Subject {
         int channels = 0;
         for (int gate = 0; gate < fixtures.length; gate++) {
             first[gate] = channels;
-            fixtures[gate] = new GateFixture(gate, channels, signals, faults, gates.get(gate));
+            fixtures[gate] = new GateFixture(gate, channels, signals, faults, GateFixture.alone(config, gate));
             under[gate] = fixtures[gate].gate;
             channels += fixtures[gate].channels();
         }
