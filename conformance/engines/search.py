@@ -207,7 +207,7 @@ class Search:
 
     def _draw(self, world: World, by_phase: Tables, length: int, draw: Callable[[], float]) -> None:
         """Perform steps until the length is reached, or little can happen any more. Raises: Violation."""
-        ledger, perform, threads = world.ledger, world.perform, world.threads
+        ledger, perform, threads, kernel = world.ledger, world.perform, world.threads, world.kernel
         final, phase = self.program.component.final_phase, ""
         patience = _LAST_STEPS
         for _ in range(length - len(world.performed)):
@@ -219,9 +219,10 @@ class Search:
                 patience -= 1
                 if patience < 0:
                     return
+            in_flight = kernel is not None and kernel.in_flight
             for _ in _DRAWS:
                 step, options, thread_name = table[floor(draw() * size)]
-                if thread_name:
+                if in_flight and thread_name:
                     thread = threads[thread_name]
                     if thread.coroutine is not None:
                         if thread.runnable:  # a busy thread can only go on, and here it does not pause
