@@ -293,10 +293,11 @@ class Program:
         itself: the other runs only save time here, and never decide the verdict.
         """
         orders = self._orders
-        orders.absorb(order)
-        if orders.changed and orders.cycle():
-            orders.changed = True
-        return not orders.changed
+        contradict = orders.changed
+        if (new := orders.absorb(order)) and not contradict:
+            contradict = orders.cycle(new) != ()
+        orders.changed = contradict
+        return not contradict
 
 
 def _by_name(moves: Iterable[Move]) -> dict[str, Move]:

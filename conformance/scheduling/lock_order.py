@@ -8,7 +8,7 @@ therefore is a contradiction too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from conformance.scheduling.words import with_article
@@ -60,22 +60,25 @@ class LockOrder:
                 self.edges[Edge(*edge)] = None
                 self.changed = True
 
-    def absorb(self, other: LockOrder) -> None:
-        """Add the edges of another run."""
-        for edge in other.edges:
-            if edge not in self.edges:
-                self.edges[edge] = None
-                self.changed = True
+    def absorb(self, other: LockOrder) -> list[Edge]:
+        """Add the edges of another run. Returns those that are new."""
+        new = [edge for edge in other.edges if edge not in self.edges]
+        if new:
+            self.edges.update(dict.fromkeys(new))
+            self.changed = True
+        return new
 
-    def cycle(self) -> tuple[Edge, ...]:
-        """Returns the edges of the first contradiction; empty if the locks are taken in one order."""
+    def cycle(self, new: Sequence[Edge] = ()) -> tuple[Edge, ...]:
+        """Returns the edges of the first contradiction; empty if the locks are taken in one order.
+
+        `new`: if the other edges are known to have one order, only a contradiction with one of these is looked for."""
         self.changed = False
         edges = list(self.edges)
         for by_kind in (False, True):
-            for first in edges:
+            for first in new or edges:
                 for path in _paths(edges, (first,), by_kind):
                     return path
-        return next(((edge,) for edge in edges if edge.disorder), ())
+        return next(((edge,) for edge in new or edges if edge.disorder), ())
 
 
 def describe(cycle: tuple[Edge, ...]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from conformance.scheduling import Kernel, Lock, describe
 
 
@@ -46,6 +48,17 @@ def test_a_guard_that_only_one_holds_keeps_nobody_apart():
 def test_a_circle_of_three():
     chains = ("one", (A, B)), ("two", (B, C)), ("three", (C, A))
     assert len(order(*chains, names=("one", "two", "three")).cycle()) == 3
+
+
+@pytest.mark.parametrize("last", range(3))
+def test_a_circle_is_found_from_whichever_of_its_orders_is_new(last):
+    chains, names = (("one", (A, B)), ("two", (B, C)), ("three", (C, A))), ("one", "two", "three")
+    known = order(*chains[:last], *chains[last + 1 :], names=names)
+    assert known.cycle() == ()
+    assert known.absorb(known) == []
+    new = known.absorb(order(*chains, names=names))
+    assert [one.thread for one in new] == [names[last]]
+    assert len(known.cycle(new)) == 3
 
 
 def test_locks_of_a_kind_stand_for_each_other():
