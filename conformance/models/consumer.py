@@ -7,13 +7,22 @@ from conformance.models.words import Description
 from conformance.ports import DataAvailable, PriorityAvailable, Signal
 
 
+class KeptError:
+    """The error that a component keeps for its consumer, as far as it decides which error a take must fail with."""
+
+    __slots__ = ("either", "operation")
+
+    def __init__(self) -> None:
+        self.operation = ""
+        """The name of the operation that was refused and whose error is kept; empty: there is none."""
+        self.either = False
+        """Whether an operation that failed was to be refused as well: either error may be kept."""
+
+
 class Consumer:
     """The notifications that a consumer got and has not acted on, and how many takes in a row found nothing."""
 
-    __slots__ = (
-        "awake", "due_priority", "either_error", "empty_takes", "expects_priority", "most_empty_takes", "probe",
-        "raced", "refused",
-    )  # fmt: skip
+    __slots__ = ("awake", "empty_takes", "expects_priority", "kept", "most_empty_takes", "probe", "raced")
 
     def __init__(self, awake: bool = False, most_empty_takes: int = 2) -> None:
         """`most_empty_takes`: how many takes in a row may find nothing and give the consumer a reason to take once
@@ -25,8 +34,6 @@ class Consumer:
         began, or that take said that one follows."""
         self.probe = False
         """Whether the consumer will ask next whether something can be taken."""
-        self.due_priority = False
-        """Whether the last take had to find a priority event."""
         self.raced = False
         """Whether the consumer may be notified once more of what it has taken, because operations have overlapped: a
         channel that has nothing may be queued. A take that nothing overlaps and that finds nothing ends this."""
@@ -34,10 +41,7 @@ class Consumer:
         """Number of takes in a row that found nothing, each of which had a reason, with no other operation in
         between."""
         self.most_empty_takes = most_empty_takes
-        self.refused = ""
-        """The name of the operation that was refused and whose error is kept for the consumer; empty: there is none."""
-        self.either_error = False
-        """Whether an operation that failed was to be refused as well: either error may be kept for the consumer."""
+        self.kept = KeptError()
 
     def hear(self, signals: list[Signal]) -> None:
         """Notes the notifications among these signals."""

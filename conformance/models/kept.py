@@ -35,7 +35,7 @@ KEPT = "kept"
 def keep(ledger: PortLedger, consumer: Consumer, operation: str) -> None:
     """Notes that an operation that must be refused did not fail: its error is kept, and only reads follow."""
     ledger.phase = KEPT
-    consumer.refused = operation
+    consumer.kept.operation = operation
 
 
 def read(ledger: PortLedger, seen: Seen[Any]) -> None:
@@ -63,7 +63,7 @@ def must_be_refused(
     if ledger.phase != KEPT:
         if seen.error is None and (consumer.awake or notifies(seen.signals)):
             return False  # the reads show it
-    elif consumer.refused != operation or (seen.error is None and seen.value is not None):
+    elif consumer.kept.operation != operation or (seen.error is None and seen.value is not None):
         return False
     if seen.error is not None and seen.error.kind is kind:
         return True
@@ -113,7 +113,7 @@ def a_kept_error_fails_the_next_poll(polled: Polled, seen: Seen[Any]) -> Judgeme
         return False
     owed = "an error is kept for the consumer: a poll must fail with an error of kind io, or return an element"
     if seen.error is not None:
-        if seen.error.kind is ErrorKind.IO or (consumer.either_error and seen.error.kind is ErrorKind.STATE):
+        if seen.error.kind is ErrorKind.IO or (consumer.kept.either and seen.error.kind is ErrorKind.STATE):
             return True
         return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
     if seen.value is not None:

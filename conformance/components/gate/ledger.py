@@ -624,7 +624,7 @@ class Ledger(PortLedger):
 
     def setup_failed(self, seen: Seen[None], gate: int) -> None:
         """Notes that a channel could not be converted, or its subpartition could not be requested."""
-        self.consumer.either_error = not self.gates[gate].converted and self.gates[gate].loses() is not False
+        self.consumer.kept.either = not self.gates[gate].converted and self.gates[gate].loses() is not False
         self._break(keeps=seen.error is None)
         self.faults.struck(seen.signals)
         self.end()

@@ -215,7 +215,8 @@ def elements_arrive_once_and_in_order_across_conversion(ledger: Ledger, seen: Po
 )
 def priority_events_come_first(ledger: Ledger, seen: Polled) -> Judgement:
     """If a priority event can be delivered, it is delivered before every element without priority."""
-    if (taken := seen.value) is None or not (ledger.alone or ledger.consumer.due_priority):
+    union = ledger.union
+    if (taken := seen.value) is None or not (ledger.alone or (union is not None and union.due_priority)):
         return False
     if taken.element.data_type.has_priority:
         return True

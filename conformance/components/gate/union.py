@@ -61,7 +61,9 @@ class Member:
 class Union:
     """The queue of a union."""
 
-    __slots__ = ("consumer", "crowded", "interrupted", "members", "mixed", "polling", "starved", "urged_again")
+    __slots__ = (
+        "consumer", "crowded", "due_priority", "interrupted", "members", "mixed", "polling", "starved", "urged_again",
+    )  # fmt: skip
 
     def __init__(self, gates: Sequence[Gate], consumer: Consumer) -> None:
         self.members = [Member(gate) for gate in gates]
@@ -73,8 +75,9 @@ class Union:
         """Whether a poll is in flight."""
         self.interrupted: Gate | None = None
         """The gate into which an element came during the current or last poll; None: there was none."""
-        self.urged_again = False
-        """Whether the consumer was notified of a priority event during the current or last poll."""
+        self.urged_again = self.due_priority = False
+        """Whether the consumer was notified of a priority event during the current or last poll; whether that must take
+        one."""
         self.starved = 0
         """Number of polls in a row that found nothing although an element had to be found."""
         self.crowded: set[int] = set()
@@ -136,7 +139,7 @@ class Union:
         """Notes that a poll begins, and which gates and channels must have an element for it."""
         self.polling = True
         self.interrupted = None
-        self.urged_again = self.consumer.due_priority = False
+        self.urged_again = self.due_priority = False
         for member in self.members:
             certain = not member.busy
             member.due_sides = tuple([side for side in member.gate.sides if certain and side.due_ordinary()])
@@ -146,14 +149,14 @@ class Union:
                     side.waited = 0
                 if certain and side.urgent and side.gate.requested and side.priority_waits():
                     member.due = True
-                    self.consumer.due_priority |= not side.urgent[0].silent
+                    self.due_priority |= not side.urgent[0].silent
             if not member.due:
                 member.waited = 0
 
     def found_nothing(self) -> None:
         """Notes that a poll is over that has found nothing."""
         consumer = self.consumer
-        consumer.expects_priority = self.urged_again or (consumer.expects_priority and consumer.due_priority)
+        consumer.expects_priority = self.urged_again or (consumer.expects_priority and self.due_priority)
         consumer.empty_takes += 1
         if consumer.empty_takes >= len(self.members) and not self.mixed:
             consumer.raced = False
