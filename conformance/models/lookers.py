@@ -21,7 +21,7 @@ class Lookers(Generic[L]):
         self.nothing: dict[L, bool] = dict.fromkeys(lookers, False)
         """By looker, in the given order: whether it has found nothing."""
 
-    def stir(self) -> None:
+    def wake(self) -> None:
         """Notes that something happens, so that there may be something to do."""
         for looker in self.nothing:
             self.nothing[looker] = False
@@ -31,7 +31,7 @@ class Lookers(Generic[L]):
         if nothing:
             self.nothing[looker] = True
         else:
-            self.stir()
+            self.wake()
 
     def found_nothing(self, looker: L) -> bool:
         """Returns whether this looker has found nothing."""

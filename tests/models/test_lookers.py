@@ -24,5 +24,5 @@ def test_nobody_is_quiet_after_something_has_happened():
     lookers: Lookers[str | int] = Lookers("drainer", 0, 1)
     for looker in ("drainer", 0, 1):
         lookers.look(looker, True)
-    lookers.stir()
+    lookers.wake()
     assert [lookers.found_nothing(looker) for looker in ("drainer", 0, 1)] == [False] * 3

@@ -115,7 +115,7 @@ class Ledger(PortLedger):
     def begin_arrival(self, channel: int, element: Element) -> None:
         """Notes that an element begins to arrive."""
         self.begin()
-        self.lookers.stir()
+        self.lookers.wake()
         self.arriving = element
         self.lanes[channel].arrive(element, self.upstream.next_seq(channel))
         if isinstance(element, Barrier | CancelMarker):
@@ -133,7 +133,7 @@ class Ledger(PortLedger):
 
     def pass_time(self, milliseconds: int) -> None:
         """Notes that time has passed."""
-        self.lookers.stir()
+        self.lookers.wake()
         self.alone = False
         self.alignment.pass_time(self.upstream, milliseconds)
 

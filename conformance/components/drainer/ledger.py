@@ -123,15 +123,15 @@ class Ledger(PortLedger):
         self.alone = waits or not self.flying
         self.flying += 1
 
-    def stir(self) -> None:
+    def wake(self) -> None:
         """Notes that something happens, so that there may be something to do."""
-        self.lookers.stir()
+        self.lookers.wake()
         self.alone = False
 
-    def begin_stir(self, *operands: object) -> None:
+    def begin_waking(self, *operands: object) -> None:
         """Notes that an operation begins after which there may be something to do."""
         self.begin()
-        self.stir()
+        self.wake()
 
     def install(self, seen: Seen[None]) -> None:
         """Notes that the drainer begins."""
@@ -151,11 +151,11 @@ class Ledger(PortLedger):
         """Notes what was pushed."""
         if seen.value is not None:
             self.fetched.committed += 1
-            self.stir()
+            self.wake()
             return
         if not self.drained:
             self.drained = True
-            self.stir()
+            self.wake()
         self.lookers.look("drainer", self.alone)
 
     def take(self, seen: Seen[Drained | None], gate: int) -> None:
@@ -163,12 +163,12 @@ class Ledger(PortLedger):
         if seen.value is None:
             self.lookers.look(gate, self.alone)
         else:
-            self.stir()
+            self.wake()
             self.recovered.lanes[self.recovered.number(gate, seen.value.channel)].take_next(has_priority=False)
 
     def arrive(self, gate: int, channel: int, record: int) -> None:
         """Notes that a producer begins to send a record."""
-        self.begin_stir()
+        self.begin_waking()
         self.recovered.lanes[self.recovered.number(gate, channel)].send(Buffer((record,)))
 
     def tried(self, seen: Seen[None], checkpoint: int) -> None:
@@ -179,7 +179,7 @@ class Ledger(PortLedger):
 
     def abort(self, checkpoint: int) -> None:
         """Notes that a checkpoint was aborted."""
-        self.stir()
+        self.wake()
         self.written.aborted.append(checkpoint)
 
     def write(self, seen: Seen[bool]) -> None:

@@ -53,12 +53,12 @@ def sends(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
 
 
 # ---- the task --------------------------------------------------------------------------------------------------------
-@step("task", FETCHED, when=always, begin=Ledger.begin_stir, end=Ledger.end, learn=Ledger.install, weight=12)
+@step("task", FETCHED, when=always, begin=Ledger.begin_waking, end=Ledger.end, learn=Ledger.install, weight=12)
 def install(port: DrainerPort, ledger: Ledger) -> Answer[None]:
     return port.install()
 
 
-@step("task", LIVE, when=next_checkpoint, begin=Ledger.begin_stir, end=Ledger.end, learn=Ledger.tried,
+@step("task", LIVE, when=next_checkpoint, begin=Ledger.begin_waking, end=Ledger.end, learn=Ledger.tried,
       weight=12, fails=True)  # fmt: skip
 def checkpoint(port: DrainerPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.checkpoint(checkpoint)

@@ -56,8 +56,8 @@ class Ledger(PortLedger):
 
     __slots__ = (
         "announced", "arriving", "backlog", "cancelled_in_conversion", "cancelled_in_operation", "checkpoint",
-        "consumer", "converted", "converting", "credited", "exclusive", "floating", "gates", "kinds", "left_open",
-        "marked", "mistold", "most_recovered", "moving", "newest", "overlapped", "passes_blocked", "pushing",
+        "consumer", "converted", "converting", "credited", "end_signalled_wrongly", "exclusive", "floating", "gates",
+        "kinds", "left_open", "marked", "most_recovered", "moving", "newest", "overlapped", "passes_blocked", "pushing",
         "recovery", "sending", "sides", "start_failed_later", "start_is_unsure", "started", "starting", "stopped",
         "stopping", "times_out", "union", "unreleased", "unstarted", "without_barrier",
     )  # fmt: skip
@@ -101,7 +101,7 @@ class Ledger(PortLedger):
         self.consumer = Consumer()
         self.union = Union(self.gates, self.consumer) if len(self.gates) > 1 else None
         self.begin_life("joining" if self.union is not None else "converted" if self.converted else "recovering")
-        self.mistold = 0
+        self.end_signalled_wrongly = 0
         """A channel, counted from 1, of which it was told too early or twice that its recovered data was consumed."""
         self.pushing = False
         """Whether the push of a recovered buffer, or of the end of recovered data, is in flight."""
@@ -276,7 +276,7 @@ class Ledger(PortLedger):
             if type(signal) is StateConsumed:
                 side = self.sides[signal.channel]
                 if side.told_end or side.waiting or not side.finishing:
-                    self.mistold = signal.channel + 1
+                    self.end_signalled_wrongly = signal.channel + 1
                 side.consumed = side.told_end = True
             elif type(signal) is ConsumptionResumed:
                 self.sides[signal.channel].resumed = True

@@ -62,7 +62,8 @@ class Union:
     """The queue of a union."""
 
     __slots__ = (
-        "consumer", "crowded", "due_priority", "interrupted", "members", "mixed", "polling", "starved", "urged_again",
+        "consumer", "crowded", "due_priority", "interrupted", "members", "mixed", "polling", "priority_notified",
+        "starved",
     )  # fmt: skip
 
     def __init__(self, gates: Sequence[Gate], consumer: Consumer) -> None:
@@ -75,7 +76,7 @@ class Union:
         """Whether a poll is in flight."""
         self.interrupted: Gate | None = None
         """The gate into which an element came during the current or last poll; None: there was none."""
-        self.urged_again = self.due_priority = False
+        self.priority_notified = self.due_priority = False
         """Whether the consumer was notified of a priority event during the current or last poll; whether that must take
         one."""
         self.starved = 0
@@ -124,7 +125,7 @@ class Union:
         """Notes the signals that the consumer and producers got."""
         for signal in signals:
             if type(signal) is PriorityAvailable:
-                self.urged_again = True
+                self.priority_notified = True
             elif type(signal) is StateConsumed:
                 side = sides[signal.channel]
                 self.consumer.raced = True
@@ -139,7 +140,7 @@ class Union:
         """Notes that a poll begins, and which gates and channels must have an element for it."""
         self.polling = True
         self.interrupted = None
-        self.urged_again = self.due_priority = False
+        self.priority_notified = self.due_priority = False
         for member in self.members:
             certain = not member.busy
             member.due_sides = tuple([side for side in member.gate.sides if certain and side.due_ordinary()])
@@ -156,7 +157,7 @@ class Union:
     def found_nothing(self) -> None:
         """Notes that a poll is over that has found nothing."""
         consumer = self.consumer
-        consumer.expects_priority = self.urged_again or (consumer.expects_priority and self.due_priority)
+        consumer.expects_priority = self.priority_notified or (consumer.expects_priority and self.due_priority)
         consumer.empty_takes += 1
         if consumer.empty_takes >= len(self.members) and not self.mixed:
             consumer.raced = False
@@ -165,7 +166,7 @@ class Union:
     def found(self, taken: BufferOrEvent, side: Side, signals: Sequence[Signal]) -> None:
         """Notes that a poll is over that has taken this element of this channel, which still has it."""
         self.consumer.empty_takes = self.starved = 0
-        self.consumer.expects_priority = taken.more_priority or self.urged_again
+        self.consumer.expects_priority = taken.more_priority or self.priority_notified
         served = self.members[side.gate.number]
         if not taken.element.data_type.has_priority:
             for member in self.members:

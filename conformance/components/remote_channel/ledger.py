@@ -262,12 +262,12 @@ class Ledger(PortLedger):
         self.begin_breach()
         self.credit.refuse_a_block()
 
-    def begin_trespass(self, backlog: int) -> None:
+    def begin_data_in_recovery(self, backlog: int) -> None:
         """Notes that live data begins to arrive during recovery."""
         self.begin_breach()
         self.connection.sends_in_recovery = True
 
-    def end_trespass(self, backlog: int) -> None:
+    def end_data_in_recovery(self, backlog: int) -> None:
         """Notes that the channel has dealt with live data during recovery."""
         self.end()
         self.connection.sends_in_recovery = False

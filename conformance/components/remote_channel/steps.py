@@ -376,8 +376,8 @@ def receive_out_of_order(port: RemoteChannelPort, ledger: Ledger) -> Answer[None
 
 
 buffer_in_recovery = buffer.also(
-    "during recovery", LIVE, when=in_recovery_surely, begin=Ledger.begin_trespass, end=Ledger.end_trespass, weight=1,
-    fails=True,
+    "during recovery", LIVE, when=in_recovery_surely, begin=Ledger.begin_data_in_recovery,
+    end=Ledger.end_data_in_recovery, weight=1, fails=True,
 )  # fmt: skip
 
 

@@ -127,9 +127,9 @@ class Ledger(PortLedger):
         return None
 
     # ---- threads -----------------------------------------------------------------------------------------------------
-    def stir(self) -> None:
+    def wake(self) -> None:
         """Notes that something happens, so that there may be something to do."""
-        self.lookers.stir()
+        self.lookers.wake()
         self.alone = self.executor_waits = self.task_waits = False
 
     def begin_restore(self) -> None:
@@ -176,18 +176,18 @@ class Ledger(PortLedger):
     def begin_arrival(self, channel: int, element: Element) -> None:
         """Notes that the producer of a channel begins to send."""
         self.begin()
-        self.stir()
+        self.wake()
         self.recovered.lanes[channel].send(element)
 
     def select(self, gate: int) -> None:
         """Notes which gates the operators read."""
-        self.stir()
+        self.wake()
         self.selected = gate
 
     def begin_ending(self) -> None:
         """Notes that the task begins to be cancelled."""
         self.begin()
-        self.stir()
+        self.wake()
 
     def tried(self, seen: Seen[None], checkpoint: int) -> None:
         """Notes whether the task took its part of a checkpoint."""
@@ -197,7 +197,7 @@ class Ledger(PortLedger):
         """Notes that what an operation has called failed."""
         self.end()
         self.faults.struck(seen.signals)
-        self.stir()
+        self.wake()
 
     def read_struck(self, seen: Seen[Any]) -> None:
         """Notes that what the executor has called failed."""
