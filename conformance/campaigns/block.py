@@ -27,6 +27,8 @@ from conformance.engines.tally import Counter, Failure, Tally
 from conformance.ports import Implementation
 from conformance.scenarios import Scenario
 from conformance.scenarios.codec import ScenarioFile
+from conformance.scenarios.former import step_as_of_today
+from conformance.scenarios.model import SCHEMA as FORM
 from conformance.system.writing import told_by
 
 DIED = "the process that ran the block died each time"
@@ -255,16 +257,17 @@ def lost_block(plan: Plan, block: Block, reason: str) -> BlockResult:
 def encode(scenario: Scenario) -> ScenarioFile:
     """Return the content of a scenario file for a scenario."""
     config: dict[str, Any] = msgspec.to_builtins(scenario.config)
-    return ScenarioFile(1, scenario.component, config, scenario.steps, scenario.finding)
+    return ScenarioFile(FORM, scenario.component, config, scenario.steps, scenario.finding)
 
 
 def decode(file: ScenarioFile, components: Components) -> Scenario:
-    """Return the scenario that a file contains.
+    """Return the scenario that a file contains, with the names that its steps have today.
 
     Raises: msgspec.ValidationError or KeyError if it is not a scenario of these components.
     """
     config = msgspec.convert(file.config, components.config_type(file.component))
-    return Scenario(file.component, config, file.steps, file.finding)
+    steps = tuple(step_as_of_today(file.schema, file.component, step) for step in file.steps)
+    return Scenario(file.component, config, steps, file.finding)
 
 
 def encode_differences(found: Mapping[tuple[str, str, str], Failure]) -> tuple[DifferenceRecord, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
 from conformance.ports import Outcome
 
-SCHEMA = 3
+SCHEMA: Final = 3
 """The version of the JSON form that the suite writes. It reads schemas 1 and 2 of scenarios too (`former`)."""
 
 MOST_STEPS = 10_000

@@ -19,7 +19,7 @@ from conformance.campaigns import (
     status,
 )
 from conformance.campaigns.apart import attempt_block
-from conformance.campaigns.block import BlockResult, decode, decode_tally, encode_tally, run_block
+from conformance.campaigns.block import BlockResult, decode, decode_tally, encode, encode_tally, run_block
 from conformance.campaigns.code import CodeLog
 from conformance.campaigns.files import read
 from conformance.campaigns.merge import merge
@@ -29,6 +29,7 @@ from conformance.engines.check import search_range
 from conformance.engines.compare import first_difference
 from conformance.ports import CheckpointReason, DataAvailable, Error, ErrorKind, Outcome, find_implementation
 from conformance.scenarios import Entry, canonical
+from conformance.scenarios.codec import ScenarioFile
 
 SUITE = Names()
 DEQUE_ONLY = Components("tests.campaigns.test_block:DEQUE_ONLY", (COMPONENTS["deque"],))
@@ -52,6 +53,13 @@ def test_a_block_survives_json():
     assert again == result
     tally = decode_tally(again.tallies["known-bug:B-01"], COMPONENTS)
     assert encode_tally(tally) == result.tallies["known-bug:B-01"]
+
+
+def test_a_block_of_an_earlier_version_names_its_steps_as_they_were_called():
+    config = msgspec.to_builtins(COMPONENTS["spill"].configs[0])
+    file = ScenarioFile(2, "spill", config, (("finish",), ("append_too_late",)))
+    assert decode(file, COMPONENTS).steps == (("finish",), ("append", 0, 0, 1))
+    assert decode(encode(decode(file, COMPONENTS)), COMPONENTS).steps == (("finish",), ("append", 0, 0, 1))
 
 
 def test_the_baseline_does_what_a_check_does():
