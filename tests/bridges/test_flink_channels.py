@@ -83,7 +83,7 @@ def test_a_remote_channel_asks_again_for_a_partition_that_is_not_there_yet(port)
     refusal = FaultStruck(SUBPARTITION_REQUEST, FaultKind.REFUSES)
     channel = port("remote-channel", ChannelConfig())
     for _ in range(3):
-        assert channel.fault(SUBPARTITION_REQUEST, FaultKind.REFUSES)
+        assert channel.fault(SUBPARTITION_REQUEST, FaultKind.REFUSES, 1)
         channel.request()
         assert refusal in heard(channel)
     channel.request()
@@ -233,7 +233,7 @@ def test_the_writer_fails_in_the_poll_of_a_gate(port):
     gate.checkpoint_started(unaligned(1))
     gate.arrive(0, Buffer((0,)), -1)
     heard(gate)
-    assert gate.fault("channel-state-writer", FaultKind.THROWS)
+    assert gate.fault("channel-state-writer", FaultKind.THROWS, 1)
     with pytest.raises(PortError) as error:
         gate.poll()
     assert error.value.kind is ErrorKind.IO
@@ -249,7 +249,7 @@ def test_a_gate_keeps_the_error_of_an_arrival_for_its_reader(port):
     while gate.poll() is not None:
         pass
     heard(gate)
-    gate.fault("channel-state-writer", FaultKind.THROWS)
+    gate.fault("channel-state-writer", FaultKind.THROWS, 1)
     with pytest.raises(PortError):
         gate.arrive(1, Buffer((0,)), -1)
     assert {DataAvailable(), FaultStruck("channel-state-writer", FaultKind.THROWS)} == set(heard(gate))
@@ -265,7 +265,7 @@ def test_a_gate_keeps_the_error_of_an_arrival_for_its_reader(port):
 @pytest.mark.parametrize("gates", [1, 2])
 def test_a_subpartition_that_cannot_be_requested_fails_the_poll(port, gates, kind):
     opened = port("gate", GateConfig(((kind,),) * gates))
-    assert opened.fault("subpartition-request", FaultKind.THROWS)
+    assert opened.fault("subpartition-request", FaultKind.THROWS, 1)
     opened.request_partitions(gates - 1)
     assert set(heard(opened)) == {DataAvailable(), FaultStruck("subpartition-request", FaultKind.THROWS)}
     with pytest.raises(PortError) as error:
@@ -282,7 +282,7 @@ def test_a_conversion_without_buffers_fails_the_poll(port, convert):
         gate.finish_recovery(channel)
     assert gate.poll() is None
     heard(gate)
-    assert gate.fault("network-buffer-pool", FaultKind.THROWS)
+    assert gate.fault("network-buffer-pool", FaultKind.THROWS, 1)
     getattr(gate, convert)(0)
     assert FaultStruck("network-buffer-pool", FaultKind.THROWS) in heard(gate)
     with pytest.raises(PortError) as error:
@@ -300,7 +300,7 @@ def test_a_conversion_without_buffers_loses_recovered_buffers(newest, port, gate
         opened.recover(1, Buffer((record,)))
     for channel in range(2):
         opened.finish_recovery(channel)
-    opened.fault("network-buffer-pool", FaultKind.THROWS)
+    opened.fault("network-buffer-pool", FaultKind.THROWS, 1)
     opened.convert(0)
     opened.release()
     assert opened.resources().segments == 3
@@ -319,9 +319,10 @@ def test_a_gate_says_what_it_cannot_let_fail(port, gates):
             CHANNEL_RELEASE,
         )
         for kind in (FaultKind.THROWS, FaultKind.REFUSES)
-        if opened.fault(place, kind)
+        if opened.fault(place, kind, 1)
     ]
-    places = [place for place in type(opened).can_fail if place != CHANNEL_RELEASE]
+    never = {CHANNEL_RELEASE} if gates == 1 else {CHANNEL_RELEASE, "channel-state-writer"}
+    places = [place for place in type(opened).can_fail if place not in never]
     assert possible == [(place, FaultKind.THROWS) for place in places]
 
 
