@@ -57,8 +57,10 @@ _RARE = 2
 _PREFIXED = 0.25
 """The share of scenarios that begin with a prefix, of those that are not in the even manner."""
 
-Table = tuple[tuple[Step, Callable[[Any], Sequence[Operands]], str], ...]
-"""The kinds of steps with the step without operands, `when` and thread. Each occurs as often as its weight."""
+Entry = tuple[Step, Callable[[Any], Sequence[Operands]], str]
+"""A kind of step: the step without operands, `when`, and the thread."""
+Table = tuple[Entry, ...]
+"""The kinds of steps, each as often as its weight."""
 Tables = dict[str, Table]
 """One table for each phase of the ledger."""
 
@@ -353,8 +355,10 @@ def tables(component: Component, weights: Mapping[str, int]) -> Tables:
             for kind in component.steps
             if phase in kind.during
         ]
-        found = tuple(entry for entry, weight in entries for _ in range(weight))
-        return found or tuple(entry for entry, _ in entries)
+        found: list[Entry] = []
+        for entry, weight in entries:
+            found += [entry] * weight
+        return tuple(found or [entry for entry, _ in entries])
 
     return {phase: of(phase) for phase in dict.fromkeys(phase for kind in component.steps for phase in kind.during)}
 

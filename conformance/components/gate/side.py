@@ -7,6 +7,9 @@ from conformance.models.lane import Lane, Sent
 from conformance.ports import Recovery, RecoveryCompletion
 from conformance.ports.elements import Announcement, Barrier, Element, EndOfData, EndOfPartition
 
+NONE, RECOVER_FIRST, IN_MEMORY, PUSHED = Recovery.NONE, Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 
 class Gate:
     """One gate: how far it is, and its channels."""
@@ -17,7 +20,7 @@ class Gate:
         self.number = number
         self.recovery = recovery
         self.sides: list[Side] = []
-        self.converted = recovery is Recovery.NONE
+        self.converted = recovery is NONE
         """Whether its channels are physical."""
         self.requested = False
         """Whether its partitions were requested."""
@@ -25,9 +28,9 @@ class Gate:
     def loses(self) -> bool | None:
         """Returns whether a channel has state that its physical channel would not get; None: unsure, because an
         operation in flight decides."""
-        if self.recovery is Recovery.RECOVER_FIRST:
+        if self.recovery is RECOVER_FIRST:
             return not all(side.consumed for side in self.sides)
-        if self.recovery is Recovery.PUSHED or all(side.finished for side in self.sides):
+        if self.recovery is PUSHED or all(side.finished for side in self.sides):
             return False
         return None if all(side.finishing for side in self.sides) else True
 
@@ -49,7 +52,7 @@ class Side(Lane):
     ) -> None:
         """`passes_blocked`: whether a priority event passes a local channel that is blocked."""
         recovery = gate.recovery
-        super().__init__(recovers=recovery is not Recovery.NONE, passes=passes_blocked or not local)
+        super().__init__(recovers=recovery is not NONE, passes=passes_blocked or not local)
         self.gate = gate
         self.number = number
         """The number of the channel among the channels of all gates."""
@@ -57,7 +60,7 @@ class Side(Lane):
         self.recovery = recovery
         self.next_id = next_id
         """The next id of a record, or label of an event."""
-        self.completion_sent = recovery is Recovery.NONE
+        self.completion_sent = recovery is NONE
         """Whether the producer has sent its end of output state, so that it may send live elements."""
         self.completion_taken = self.tracked = False
         """Whether the consumer took the end of output state; whether it has told the gate of it."""
@@ -117,7 +120,7 @@ class Side(Lane):
     def rounds(self) -> int:
         """Returns how many turns this channel may need. In 2.3.0 the conversion moves the end of recovered data into
         the physical channel, and taking it, which no poll shows, uses up a turn."""
-        return 1 + (self.recovery is Recovery.IN_MEMORY and self.end_waits())
+        return 1 + (self.recovery is IN_MEMORY and self.end_waits())
 
     def uses(self) -> int:
         """Returns how many buffers of the gate back the credit of the producer and hold its data that waits here."""
@@ -127,7 +130,7 @@ class Side(Lane):
     def unseen_end(self) -> bool:
         """Returns whether the end of recovered data may be left in front of live data, and no poll shows it: conversion
         has dropped it, or has handed it over."""
-        return self.recovery is Recovery.IN_MEMORY and self.gate.converted
+        return self.recovery is IN_MEMORY and self.gate.converted
 
     def holds_more_than(self, element: Element | None) -> bool:
         """Returns whether anything is here, certainly or not, that is left when this element is taken."""
@@ -140,14 +143,14 @@ class Side(Lane):
         """Returns the number of queued buffers, and that number with events, the end of recovered data and the backlog
         added."""
         buffers = len(self.waiting) + self.buffers()
-        end = self.recovery is not Recovery.NONE and self.finishing
+        end = self.recovery is not NONE and self.finishing
         backlog = 0 if self.credit is None else self.credit.backlog()
         return buffers, buffers + len(self.urgent) + len(self.live) + end + backlog
 
     def lacks_mark(self, checkpoint: int) -> bool:
         """Returns whether this channel, once it is physical, is in recovery and has no recovery barrier of the
         checkpoint."""
-        return self.recovery is Recovery.PUSHED and super().lacks_mark(checkpoint)
+        return self.recovery is PUSHED and super().lacks_mark(checkpoint)
 
     # ---- updates -----------------------------------------------------------------------------------------------------
     def begin_arrival(self, element: Element, backlog: int = -1) -> None:
@@ -204,7 +207,7 @@ class Side(Lane):
     def start(self, checkpoint: int) -> None:
         """Notes that a checkpoint started: its input state begins with the data that waits in front of its barrier."""
         recovered = self.left()
-        if self.recovery is Recovery.PUSHED:
+        if self.recovery is PUSHED:
             mark = self.marks.pop(checkpoint, None)
             sure = self.consumed if mark is None else mark.least == mark.most
             recovered = self.before(mark.least) if mark is not None and sure else ()

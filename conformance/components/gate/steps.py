@@ -44,6 +44,9 @@ from conformance.ports import (
 )
 from conformance.ports.elements import Alignment, Barrier, Buffer, Element, Event
 
+NONE, IN_MEMORY, PUSHED = Recovery.NONE, Recovery.IN_MEMORY, Recovery.PUSHED
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 # ---- when steps are enabled ------------------------------------------------------------------------------------------
 MOST_QUEUED = 6
 """Number of elements in a channel from which on its producer is back-pressured."""
@@ -55,7 +58,15 @@ Wanted: TypeAlias = Callable[[Ledger, Side], bool]
 # ---- channels for which a step is enabled ----------------------------------------------------------------------------
 def channels(wanted: Wanted) -> Callable[[Ledger], Sequence[tuple[int]]]:
     """Enables a step for the channels for which `wanted` is true."""
-    return lambda ledger: [(number,) for number, side in enumerate(ledger.sides) if wanted(ledger, side)]
+
+    def possible(ledger: Ledger) -> Sequence[tuple[int]]:
+        found = []  # a comprehension is a call, and most draws find nothing
+        for number, side in enumerate(ledger.sides):
+            if wanted(ledger, side):
+                found.append((number,))
+        return found
+
+    return possible
 
 
 def gates(wanted: Callable[[Gate], bool]) -> Callable[[Ledger], Sequence[tuple[int]]]:
@@ -85,7 +96,7 @@ def barriers(wanted: Wanted) -> Callable[[Ledger], Sequence[tuple[int, int]]]:
 
 def finishes(ledger: Ledger, side: Side) -> bool:
     """Whether the end of recovered data may be pushed."""
-    return not side.finishing and side.gate.converted == (ledger.recovery is Recovery.PUSHED)
+    return not side.finishing and side.gate.converted == (ledger.recovery is PUSHED)
 
 
 def recovers(ledger: Ledger, side: Side) -> bool:
@@ -97,7 +108,7 @@ def completes(ledger: Ledger, side: Side) -> bool:
     """Whether the producer has still to send its end of output state, which is its first element."""
     if ledger.union is None:
         return not side.completion_sent
-    return not side.arrived and ledger.recovery is not Recovery.NONE and side.is_connected()
+    return not side.arrived and ledger.recovery is not NONE and side.is_connected()
 
 
 def flows(ledger: Ledger, side: Side) -> bool:
@@ -150,7 +161,7 @@ def overtakes(ledger: Ledger, side: Side) -> bool:
 def is_blocked(ledger: Ledger, side: Side) -> bool:
     """Whether the task may resume the channel. During recovery, a gate itself resumes all channels, of whose output
     state the task tells it."""
-    return side.blocked and (ledger.recovery is Recovery.NONE or ledger.union is not None or ledger.all_tracked())
+    return side.blocked and (ledger.recovery is NONE or ledger.union is not None or ledger.all_tracked())
 
 
 def to_track(ledger: Ledger, side: Side) -> bool:
@@ -169,7 +180,7 @@ def pollable(ledger: Ledger) -> Sequence[tuple[()]]:
         return NO_OPERANDS
     if not ledger.union.has_reason():
         return DISABLED
-    if ledger.phase == "joining" and ledger.recovery is Recovery.IN_MEMORY and any(map(requestable, ledger.gates)):
+    if ledger.phase == "joining" and ledger.recovery is IN_MEMORY and any(map(requestable, ledger.gates)):
         return DISABLED  # Flink converts and requests in one mail, so that no poll comes between
     return NO_OPERANDS
 
@@ -189,7 +200,7 @@ def unknown(ledger: Ledger) -> Sequence[tuple[int, int]]:
 def markable(ledger: Ledger) -> Sequence[tuple[int]]:
     """Enables the insertion of recovery barriers for the newest checkpoint, if it has not started, or the next one."""
     newest = ledger.newest
-    if ledger.recovery is not Recovery.PUSHED or ledger.union is not None or newest >= MOST_CHECKPOINTS:
+    if ledger.recovery is not PUSHED or ledger.union is not None or newest >= MOST_CHECKPOINTS:
         return DISABLED
     return ((newest,), (newest + 1,)) if newest and newest not in ledger.started else ((newest + 1,),)
 
@@ -502,7 +513,7 @@ def _flow_together(ledger: Ledger) -> Operands | None:
             return convert(gate.number)
         if requestable(gate):
             return request_partitions(gate.number)
-    pushed = ledger.recovery is Recovery.PUSHED  # pushes wait until the producer has sent its first element
+    pushed = ledger.recovery is PUSHED  # pushes wait until the producer has sent its first element
     for side in ledger.sides if pushed else ():
         if not (side.arrived or side.local):
             return recovery_completion(side.number)
