@@ -29,10 +29,10 @@ class Gate:
         """Returns whether a channel has state that its physical channel would not get; None: unsure, because an
         operation in flight decides."""
         if self.recovery is RECOVER_FIRST:
-            return not all(side.consumed for side in self.sides)
-        if self.recovery is PUSHED or all(side.finished for side in self.sides):
+            return False in [side.consumed for side in self.sides]
+        if self.recovery is PUSHED or False not in [side.finished for side in self.sides]:
             return False
-        return None if all(side.finishing for side in self.sides) else True
+        return True if False in [side.finishing for side in self.sides] else None
 
     def ended(self) -> bool:
         """Returns whether the consumer polled the end of partition of every channel."""
