@@ -237,6 +237,15 @@ class Gate(Faulty, GatePort):
         """G7."""
         self.listener.credit_announced(self.info(channel), credit)
 
+    @property
+    def gates(self) -> tuple[Gate]:
+        """This gate, which a task reads as one input, as it reads the gates of a union."""
+        return (self,)
+
+    def polled(self, number: int) -> ChannelInfo:
+        """G11. The channel that a poll has numbered so."""
+        return ChannelInfo(self.index, number)
+
     def info(self, channel: Channel) -> ChannelInfo:
         """G7. How the listener, which may read several gates, knows a channel."""
         return ChannelInfo(self.index, channel.index)

@@ -22,7 +22,7 @@ from conformance.scheduling import Lock
 from ..design import Design
 from ..faults import Faults, Faulty
 from ..held import together
-from .channel_info import ChannelInfo, numbering
+from .channel_info import ChannelInfo, Numbering, numbering
 from .gate import Gate
 from .listener import GateListener, GateSignals
 from .prioritized_deque import PrioritizedDeque
@@ -31,96 +31,24 @@ MakeGate: TypeAlias = Callable[[GateConfig, int, GateListener], Gate]
 """Makes the gate with this number; what it tells is for this listener."""
 
 
-class UnionGate(Faulty, GatePort):
+class Union:
     """The union lock guards the queue and available, and nothing else; no other lock is taken while it is held."""
 
     def __init__(
-        self,
-        config: GateConfig,
-        design: Design,
-        listener: GateListener | None = None,
-        make_gate: MakeGate | None = None,
+        self, config: GateConfig, listener: GateListener, make_gate: MakeGate, numbers: Numbering, index: int = 0
     ) -> None:
-        """`listener`, `make_gate`: those of the task that reads the union; otherwise it has its own."""
+        """`numbers`: those of all channels of the task, and `index`: that of the first gate in the task, if a task
+        reads the union."""
         self.lock = Lock("union lock")
-        self.design = design
-        self.faults = Faults(self)
-        self.numbers = numbering(map(len, config.gates))
-        self.listener: GateListener = listener or GateSignals(self, self.numbers)
-        make_gate = make_gate or self.make_gate
-        self.gates = [make_gate(config.alone(index), index, self) for index in range(len(config.gates))]
+        self.numbers = numbers
+        self.listener = listener
+        self.index = index
+        self.gates = [make_gate(config.alone(number), index + number, self) for number in range(len(config.gates))]
         """Gates: the gates of the union, in their order."""
         self.with_data: PrioritizedDeque[Gate] = PrioritizedDeque()
         """Queue: the gates that may have something; priority elements have a priority event."""
         self.is_available = False
         """Available: whether the union says that something can be polled."""
-
-    def make_gate(self, config: GateConfig, index: int, listener: GateListener) -> Gate:
-        """U5. A gate of a union that stands alone."""
-        return Gate(config, self.design, listener, index, self.faults)
-
-    async def recover(self, channel: int, data: Buffer) -> None:
-        """U11."""
-        info = self.numbers.infos[channel]
-        await self.gates[info.gate].recover(info.channel, data)
-
-    async def finish_recovery(self, channel: int) -> None:
-        """U11."""
-        info = self.numbers.infos[channel]
-        await self.gates[info.gate].finish_recovery(info.channel)
-
-    async def convert(self, gate: int) -> None:
-        """U12."""
-        await self.gates[gate].convert()
-
-    async def request_partitions(self, gate: int) -> None:
-        """U12."""
-        await self.gates[gate].request_partitions()
-
-    async def resume(self, channel: int) -> None:
-        """U13."""
-        info = self.numbers.infos[channel]
-        await self.gates[info.gate].resume(info.channel)
-
-    async def arrive(self, channel: int, element: Element, backlog: int = -1) -> None:
-        """U13."""
-        info = self.numbers.infos[channel]
-        await self.gates[info.gate].arrive(info.channel, element, backlog)
-
-    # ---- what a task does at each gate -----------------------------------------------------------------------------
-    async def end_of_output_state(self, channel: int) -> None:
-        """U17."""
-        info = self.numbers.infos[channel]
-        await self.gates[info.gate].end_of_output_state(info.channel)
-
-    async def insert_recovery_barriers(self, checkpoint: int) -> None:
-        """U17."""
-        for gate in self.gates:
-            await gate.insert_recovery_barriers(checkpoint)
-
-    async def checkpoint_started(self, barrier: Barrier) -> None:
-        """U17."""
-        for gate in self.gates:
-            await gate.checkpoint_started(barrier)
-
-    async def checkpoint_stopped(self, checkpoint: int) -> None:
-        """U17."""
-        for gate in self.gates:
-            await gate.checkpoint_stopped(checkpoint)
-
-    async def convert_to_priority(self, channel: int, seq: int) -> None:
-        """U17."""
-        info = self.numbers.infos[channel]
-        await self.gates[info.gate].convert_to_priority(info.channel, seq)
-
-    def in_use(self, channel: int) -> int:
-        """U17."""
-        info = self.numbers.infos[channel]
-        return self.gates[info.gate].in_use(info.channel)
-
-    def persisted(self, checkpoint: int) -> tuple[tuple[int, ...], ...]:
-        """U17."""
-        return tuple(written for gate in self.gates for written in gate.persisted(checkpoint))
 
     # ---- what the gates tell ---------------------------------------------------------------------------------------
     async def gate_available(self, gate: Gate, data: bool, priority: bool) -> None:
@@ -219,3 +147,93 @@ class UnionGate(Faulty, GatePort):
     def resources(self) -> Resources:
         """U14."""
         return together([gate.resources() for gate in self.gates])
+
+    def has_priority(self) -> bool:
+        """U14. Whether a priority event stands in front."""
+        return self.with_data.priority > 0
+
+    @property
+    def requested(self) -> bool:
+        """U12. Whether a gate of the union has requested its partitions, so that something can be polled."""
+        return any(gate.requested for gate in self.gates)
+
+    def polled(self, number: int) -> ChannelInfo:
+        """U9. The channel that a poll has numbered so."""
+        return self.numbers.infos[number]
+
+
+class UnionGate(Union, Faulty, GatePort):
+    """A union that stands alone: it makes its gates, and what it notifies is a signal."""
+
+    def __init__(self, config: GateConfig, design: Design) -> None:
+        self.design = design
+        self.faults = Faults(self)
+        numbers = numbering(map(len, config.gates))
+        super().__init__(config, GateSignals(self, numbers), self.make_gate, numbers)
+
+    def make_gate(self, config: GateConfig, index: int, listener: GateListener) -> Gate:
+        """U5. A gate of the union."""
+        return Gate(config, self.design, listener, index, self.faults)
+
+    async def recover(self, channel: int, data: Buffer) -> None:
+        """U11."""
+        info = self.numbers.infos[channel]
+        await self.gates[info.gate].recover(info.channel, data)
+
+    async def finish_recovery(self, channel: int) -> None:
+        """U11."""
+        info = self.numbers.infos[channel]
+        await self.gates[info.gate].finish_recovery(info.channel)
+
+    async def convert(self, gate: int) -> None:
+        """U12."""
+        await self.gates[gate].convert()
+
+    async def request_partitions(self, gate: int) -> None:
+        """U12."""
+        await self.gates[gate].request_partitions()
+
+    async def resume(self, channel: int) -> None:
+        """U13."""
+        info = self.numbers.infos[channel]
+        await self.gates[info.gate].resume(info.channel)
+
+    async def arrive(self, channel: int, element: Element, backlog: int = -1) -> None:
+        """U13."""
+        info = self.numbers.infos[channel]
+        await self.gates[info.gate].arrive(info.channel, element, backlog)
+
+    # ---- what a task does at each gate -----------------------------------------------------------------------------
+    async def end_of_output_state(self, channel: int) -> None:
+        """U17."""
+        info = self.numbers.infos[channel]
+        await self.gates[info.gate].end_of_output_state(info.channel)
+
+    async def insert_recovery_barriers(self, checkpoint: int) -> None:
+        """U17."""
+        for gate in self.gates:
+            await gate.insert_recovery_barriers(checkpoint)
+
+    async def checkpoint_started(self, barrier: Barrier) -> None:
+        """U17."""
+        for gate in self.gates:
+            await gate.checkpoint_started(barrier)
+
+    async def checkpoint_stopped(self, checkpoint: int) -> None:
+        """U17."""
+        for gate in self.gates:
+            await gate.checkpoint_stopped(checkpoint)
+
+    async def convert_to_priority(self, channel: int, seq: int) -> None:
+        """U17."""
+        info = self.numbers.infos[channel]
+        await self.gates[info.gate].convert_to_priority(info.channel, seq)
+
+    def in_use(self, channel: int) -> int:
+        """U17."""
+        info = self.numbers.infos[channel]
+        return self.gates[info.gate].in_use(info.channel)
+
+    def persisted(self, checkpoint: int) -> tuple[tuple[int, ...], ...]:
+        """U17."""
+        return tuple(written for gate in self.gates for written in gate.persisted(checkpoint))

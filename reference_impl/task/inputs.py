@@ -14,6 +14,7 @@ from ..network.channel_info import ChannelInfo, Numbering
 from ..network.gate import Gate, physical_channel
 from ..network.listener import GateListener
 from ..network.producers import Upstream
+from ..network.union_gate import Union
 from .states import TaskStates
 
 
@@ -30,14 +31,29 @@ class Inputs:
         upstream: Upstream,
         states: TaskStates | None = None,
     ) -> None:
-        """`states`: takes the input state of the channels; None: a hand-over asks for it (drainer.md N8)."""
+        """`configs`: of each input of the task; it has one gate, or several that are read as one. `states`: takes the
+        input state of the channels; None: a hand-over asks for it (drainer.md N8)."""
         self.numbers = numbers
         self.faults = faults
         self.upstream = upstream
         self.states = states
-        self.gates = [
-            Gate(config, design, listener, index, faults, self.make_channel) for index, config in enumerate(configs)
-        ]
+        self.design = design
+        self.gates: list[Gate] = []
+        """Gates: all gates of the task, in their order."""
+        self.read: list[Gate | Union] = []
+        """Read: what the task polls, by input: its gate, or the union of its gates."""
+        for config in configs:
+            index = len(self.gates)
+            if len(config.gates) == 1:
+                self.read.append(self.make_gate(config, index, listener))
+            else:
+                self.read.append(Union(config, listener, self.make_gate, numbers, index))
+
+    def make_gate(self, config: GateConfig, index: int, listener: GateListener) -> Gate:
+        """gate.md G1, U5. A gate of the task. `index`: its number among all."""
+        gate = Gate(config, self.design, listener, index, self.faults, self.make_channel)
+        self.gates.append(gate)
+        return gate
 
     def make_channel(self, gate: Gate, number: int, handed_over: tuple[int, ...], last_stopped: int) -> PhysicalChannel:
         """C25, gate.md G9. A channel is connected with its producer, and its persister with the writer."""
@@ -77,7 +93,7 @@ class Inputs:
 
     def available(self) -> bool:
         """consumer-loop.md M14. Whether something can be polled from a gate (Flink: `InputGate.isAvailable`)."""
-        return any(gate.available() for gate in self.gates)
+        return any(one.available() for one in self.read)
 
     async def release(self) -> None:
         """C29, consumer-loop.md M15, task-restore.md E20. All gates and the producers in reach are released (Flink:

@@ -37,6 +37,7 @@ from ..faults import Faults
 from ..network.channel_info import Numbering
 from ..network.gate import Gate
 from ..network.producers import Upstream
+from ..network.union_gate import Union
 from ..state.drainer.buffers import RecoveryBuffers
 from ..state.drainer.drainer import Drainer
 from ..state.drainer.hand_over import TASK, InputStates
@@ -257,14 +258,15 @@ class RestoringTask(Task):
             return ACTED if self.mails.mails else WAITS
         return ACTED
 
-    async def take(self, gate: Gate) -> Element | None:
-        """E8, E13. All recovered data of the gate may have been taken then."""
+    async def take(self, gate: Gate | Union) -> Element | None:
+        """E8, E13. All recovered data of a gate may have been taken then."""
         element = await super().take(gate)
-        if self.listener.is_consumed(gate.index) and not self.recovered[gate.index]:
-            await self.gate_recovered(gate)
+        for one in gate.gates:
+            if self.listener.is_consumed(one.index) and not self.recovered[one.index]:
+                await self.gate_recovered(one)
         return element
 
-    def readable(self) -> list[Gate]:
+    def readable(self) -> list[Gate | Union]:
         """E12. Before its conversion a gate is read only with `recover-first`."""
         return [
             gate

@@ -15,6 +15,7 @@ from conformance.scheduling import Mailbox
 from ..network.channel_info import ChannelInfo
 from ..network.gate import Gate
 from ..network.producers import Upstream
+from ..network.union_gate import Union
 from ..state.drainer.buffers import RecoveryBuffers
 from ..state.drainer.recovered_inputs import RecoveredInputs
 from .checkpointed_inputs import CheckpointedInputs
@@ -45,9 +46,10 @@ class TaskListener(RecoveredInputs):
         super().__init__(channels, buffers or RecoveryBuffers(0))
         self.upstream = upstream
         self.mails: Mailbox[tuple[Mail, int]] = Mailbox("mailbox")
-        """Mailbox: what other threads want of the task, in order, each with the number of a gate."""
+        """Mailbox: what other threads want of the task, in order, each with the number of a gate; a union has
+        that of its first."""
 
-    async def gate_available(self, gate: Gate, data: bool, priority: bool) -> None:
+    async def gate_available(self, gate: Gate | Union, data: bool, priority: bool) -> None:
         """M3. That data is available is asked for (M14); priority events become a mail."""
         if priority:
             self.mails.put((Mail.PRIORITY, gate.index))
@@ -73,7 +75,7 @@ class Task:
         self.checkpoints = checkpoints
         self.operators = operators
         self.turn_of = 0
-        """Turn of: the gate that the default action asks first."""
+        """Turn of: the input that the default action asks first."""
         self.out_of_data = [False] * len(inputs.numbers.infos)
         """Out of data: by channel through all gates, whether its end of data was taken."""
         self.input_has_ended = False
@@ -98,11 +100,11 @@ class Task:
     async def run(self, mail: Mail, gate: int) -> None:
         """M5, M6. A mail: take priority events, or act on a timer."""
         if mail is Mail.PRIORITY:
-            await self.take_priority_events(self.inputs.gates[gate])
+            await self.take_priority_events(next(one for one in self.inputs.read if one.index == gate))
         elif mail is Mail.TIMER:
             await self.checkpoints.act_on_timer()
 
-    async def take_priority_events(self, gate: Gate) -> None:
+    async def take_priority_events(self, gate: Gate | Union) -> None:
         """M5. There may be none: the default action takes them as well (Flink: `processPriorityEvents`)."""
         while gate.has_priority():
             if await self.take(gate) is None:
@@ -113,23 +115,23 @@ class Task:
         for gate in self.readable():
             element = await self.take(gate)
             if element is not None:
-                self.turn_of = (gate.index + 1) % len(self.inputs.gates)
+                self.turn_of = (self.inputs.read.index(gate) + 1) % len(self.inputs.read)
                 all_out = type(element) is EndOfData and all(self.out_of_data)
                 return InputStatus.END_OF_DATA if all_out else InputStatus.MORE_AVAILABLE
         self.input_has_ended = self.inputs.finished()
         return InputStatus.END_OF_INPUT if self.input_has_ended else InputStatus.NOTHING_AVAILABLE
 
-    def readable(self) -> list[Gate]:
-        """M7, task-restore.md E12. The gates that the operators read, in their turn."""
-        gates = self.inputs.gates
-        return gates[self.turn_of :] + gates[: self.turn_of]
+    def readable(self) -> list[Gate | Union]:
+        """M7, task-restore.md E12. The gates and unions that the operators read, in their turn."""
+        read = self.inputs.read
+        return read[self.turn_of :] + read[: self.turn_of]
 
-    async def take(self, gate: Gate) -> Element | None:
+    async def take(self, gate: Gate | Union) -> Element | None:
         """M8, drainer.md N6. Take an element and deal with it; None if the gate has none."""
         taken = await gate.poll()
         if taken is None:
             return None
-        channel = ChannelInfo(gate.index, taken.channel)
+        channel = gate.polled(taken.channel)
         self.listener.was_taken(channel, taken.element)
         await self.deal_with(channel, taken.element)
         return taken.element

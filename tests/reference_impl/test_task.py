@@ -93,9 +93,10 @@ class NotingOutputs(Outputs):
 
 
 class TwoGates:
-    """A task with a gate of a local and a remote channel, and one of a local channel."""
+    """A task with a gate of a local and a remote channel, and one of a local channel: two inputs, or one that reads
+    them as a union."""
 
-    def __init__(self) -> None:
+    def __init__(self, union: bool = False) -> None:
         self.port = Owner()
         self.calls: list[Any] = []
         kinds = ((LOCAL, REMOTE), (LOCAL,))
@@ -104,7 +105,8 @@ class TwoGates:
         faults = Faults(self.port)
         listener = TaskListener(self.producers, [2, 1])
         states = TaskStates(WriterAtOnce(WriterConfig(1, 1, 1)), 0, self.numbers)
-        gates = [GateConfig((of_gate,), Recovery.NONE, 2, 0) for of_gate in kinds]
+        configs = [kinds] if union else [(of_gate,) for of_gate in kinds]
+        gates = [GateConfig(of_input, Recovery.NONE, 2, 0) for of_input in configs]
         inputs = Inputs(self.numbers, gates, PUSHED, listener, faults, self.producers, states)
         operators = Noting(self.port, self.numbers, self.calls)
         drainer = ListDrainer(inputs.gates, Recovery.NONE, {})
@@ -138,17 +140,19 @@ def test_the_coordinator_has_one_method_for_each_call():
     assert not set(CALLS) & set(PAUSING_CALLS)
 
 
-def test_gates_have_their_turns_and_channels_are_numbered_through():
+@pytest.mark.parametrize("union", [False, True], ids=["two inputs", "a union"])
+def test_gates_have_their_turns_and_channels_are_numbered_through(union: bool):
     """task-restore.md E12."""
-    one = TwoGates()
+    one = TwoGates(union)
     one.send(0, 0, Buffer((1,)), Buffer((2,)))
     one.send(1, 0, Buffer((3,)), Buffer((4,)))
     assert one.act() == [(0, Buffer((1,))), (2, Buffer((3,))), (0, Buffer((2,))), (2, Buffer((4,)))]
 
 
-def test_a_task_takes_its_part_with_all_gates_with_its_operators_and_its_outputs():
+@pytest.mark.parametrize("union", [False, True], ids=["two inputs", "a union"])
+def test_a_task_takes_its_part_with_all_gates_with_its_operators_and_its_outputs(union: bool):
     """chain.md C20 to C23, subtask-checkpoint.md T7, T8."""
-    one = TwoGates()
+    one = TwoGates(union)
     one.send(0, 0, Buffer((1,)))
     one.send(0, 1, Buffer((2,)))
     one.send(1, 0, Barrier(1, UNALIGNED))
@@ -166,9 +170,10 @@ def test_a_task_takes_its_part_with_all_gates_with_its_operators_and_its_outputs
     assert one.calls[-1] == ("complete", 1)
 
 
-def test_what_a_checkpoint_declines_reaches_the_outputs():
+@pytest.mark.parametrize("union", [False, True], ids=["two inputs", "a union"])
+def test_what_a_checkpoint_declines_reaches_the_outputs(union: bool):
     """subtask-checkpoint.md T10, T12."""
-    one = TwoGates()
+    one = TwoGates(union)
     one.send(0, 0, Barrier(1, UNALIGNED))
     one.act()
     one.send(0, 0, Barrier(2, UNALIGNED))
@@ -207,9 +212,10 @@ def test_the_data_ends_with_that_of_the_last_channel(gates):
         assert whole(one.task.process_input()) is status
 
 
-def test_a_task_that_is_released_holds_nothing():
+@pytest.mark.parametrize("union", [False, True], ids=["two inputs", "a union"])
+def test_a_task_that_is_released_holds_nothing(union: bool):
     """chain.md C29."""
-    one = TwoGates()
+    one = TwoGates(union)
     one.send(0, 0, Buffer((1,)), Barrier(1, UNALIGNED))
     one.act()
     whole(one.task.release())

@@ -28,10 +28,10 @@ from conformance.ports import (
     StateConsumed,
 )
 from reference_impl import PUSHED
-from reference_impl.network.channel_info import ChannelInfo
+from reference_impl.network.channel_info import ChannelInfo, numbering
 from reference_impl.network.gate import Gate
 from reference_impl.network.listener import GateListener
-from reference_impl.network.union_gate import UnionGate
+from reference_impl.network.union_gate import Union, UnionGate
 from tests.implementations import changed_reference, with_parts
 
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
@@ -401,11 +401,13 @@ def test_a_union_may_be_given_its_gates_and_a_listener():
         return made[-1]
 
     config = GateConfig(((LOCAL,), (REMOTE,)), Recovery.NONE, 2, 0)
-    union = UnionGate(config, PUSHED, Heard(), make_gate)
+    union = Union(config, Heard(), make_gate, numbering((1, 1, 1, 1)), 2)
     assert union.gates == made
-    for number in range(2):
-        whole(union.request_partitions(number))
-    whole(union.arrive(1, Buffer((0,))))
-    whole(union.resume(1))
-    assert heard == [(True, False), ("resumed", ChannelInfo(1, 0))]
-    assert union.signals == []
+    for gate in union.gates:
+        whole(gate.request_partitions())
+    whole(made[1].arrive(0, Buffer((0,))))
+    whole(made[1].resume(0))
+    assert heard == [(True, False), ("resumed", ChannelInfo(3, 0))]
+    polled = whole(union.poll())
+    assert polled is not None
+    assert union.polled(polled.channel) == ChannelInfo(3, 0)
