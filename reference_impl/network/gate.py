@@ -239,7 +239,7 @@ class Gate(Faulty, GatePort):
 
     @property
     def gates(self) -> tuple[Gate]:
-        """This gate, which a task reads as one input, as it reads the gates of a union."""
+        """U5. This gate alone: a task reads it as it reads the gates of a union."""
         return (self,)
 
     def polled(self, number: int) -> ChannelInfo:
