@@ -31,8 +31,6 @@ ALLOWED = {
     "docs/jsonl-protocol.md": "the lines of a program are answers",
     "docs/decisions/15-deadlock-lock-order-and-stuck-differ.md": "it defines what a deadlock is",
 }
-NOT_YET = "gate"
-"""Chapters and code of gate and union gate, which are being merged."""
 WORDS = re.compile(rf"\b(?:{'|'.join(INSTEAD)})\b", re.IGNORECASE)
 ANSWERS = re.compile(r"\b(?:answer|answers|answered|tell|tells|told|whoever)\b", re.IGNORECASE)
 
@@ -58,7 +56,7 @@ def texts() -> Iterator[tuple[str, int, str]]:
     files = [ROOT / page for page in PAGES] + [file for folder in PROSE for file in sorted((ROOT / folder).rglob("*"))]
     for file in files:
         name = file.relative_to(ROOT).as_posix()
-        if file.suffix in (".py", ".md") and not name.startswith(tuple(ALLOWED)) and NOT_YET not in name:
+        if file.suffix in (".py", ".md") and not name.startswith(tuple(ALLOWED)):
             read = prose_of_python if file.suffix == ".py" else prose_of_a_page
             for number, text in read(file.read_text(encoding="utf-8")):
                 yield name, number, text
@@ -71,7 +69,7 @@ def test_prose_uses_the_words_of_the_field():
 
 def test_no_statement_of_a_property_answers_or_tells():
     found = {one.slug for component in COMPONENTS.values() for one in component.properties
-             if ANSWERS.search(one.statement) and NOT_YET not in component.name}  # fmt: skip
+             if ANSWERS.search(one.statement)}  # fmt: skip
     assert found == set()
 
 

@@ -89,7 +89,7 @@ class GatePort(Port):
     error of kind `io`; polls before may return what is queued already. An arrival may fail with the error besides, and
     a conversion or a request in place of the poll. When an operation of the task has failed, the task fails: nothing
     is called any more but observers and `release`. While the gate keeps an error, only `poll` is called besides.
-    In a union the gate of the channel keeps the error, and a poll of the union answers it; only the request of a
+    In a union the gate of the channel keeps the error, and a poll of the union returns it; only the request of a
     subpartition and the buffer pool fail there.
     """
 
@@ -130,9 +130,9 @@ class GatePort(Port):
 
         With one gate it is allowed without a notification, before `convert` and after the end; not between `convert`
         and `request_partitions`, nor between `insert_recovery_barriers` and `checkpoint_started`. Several gates are
-        polled for a reason only: a notification, an answer that said that more follows, or `available`.
+        polled for a reason only: a notification, a result that said that more follows, or `available`.
 
-        Raises: PortError RELEASED if the gate is released and not finished; a union may also answer None then.
+        Raises: PortError RELEASED if the gate is released and not finished; a union may also return None then.
         """
 
     @abstractmethod

@@ -1,8 +1,8 @@
 """One input gate, the conversion of its channels, and the upstream recovery tracker. Specification: gate.md.
 
 The gate lock guards the queue of channels. A poll holds it while it asks a channel for an element, and the channel
-takes its own lock inside. So a channel tells its gate something only after it has released the channel lock, and the
-gate tells its reader that something can be polled only after it has released the gate lock.
+takes its own lock inside. So a channel notifies its gate only after it has released the channel lock, and the gate
+notifies its reader that something can be polled only after it has released the gate lock.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Gate(Faulty, GatePort):
         self.lock = Lock(f"gate{suffix} lock", "gate lock", index)
         self.request_lock = Lock(f"request{suffix} lock", "request lock", index)
         self.outside = Pause("outside the gate lock")
-        """A scenario can stop a thread here, before the union is told something (G6)."""
+        """A scenario can stop a thread here, before the union is notified (G6)."""
         self.pool = FloatingPool(config.floating_buffers)
         """Floating pool: the buffers that the remote channels share."""
         self.converted = config.recovery is Recovery.NONE
@@ -110,18 +110,19 @@ class Gate(Faulty, GatePort):
             raise PortError(ErrorKind.STATE, f"channel {number} is not converted yet")
         return channel
 
-    # ---- recovery thread -------------------------------------------------------------------------------------------
+    # ---- recovery thread ---------------------------------------------------------------------------------------------
     async def recover(self, channel: int, data: Buffer) -> None:
-        """G1."""
+        """G1. Push a recovered buffer into its channel (Flink: `RecoveredInputChannel.onRecoveredStateBuffer`)."""
         await self.channels[channel].push_recovered(data)
 
     async def finish_recovery(self, channel: int) -> None:
-        """G2."""
+        """G2. Push the end of recovered data into its channel (Flink: `finishReadRecoveredState`)."""
         await self.channels[channel].finish_recovered()
 
-    # ---- conversion ------------------------------------------------------------------------------------------------
+    # ---- conversion --------------------------------------------------------------------------------------------------
     async def convert(self, gate: int = 0) -> None:
-        """G8, G31, G32."""
+        """G8, G31, G32. Replace all recovered channels by physical ones (Flink:
+        `SingleInputGate.convertRecoveredInputChannels`)."""
         async with self.request_lock:
             recovered = [one for one in self.channels if isinstance(one, RecoveredChannel)]
             if not all(old.can_convert() for old in recovered):  # all or none
@@ -151,7 +152,7 @@ class Gate(Faulty, GatePort):
         await self.announce(available, False)
 
     async def request_partitions(self, gate: int = 0) -> None:
-        """G10, G30, G32."""
+        """G10, G30, G32. Request the subpartitions of all channels (Flink: `SingleInputGate.requestPartitions`)."""
         async with self.request_lock:
             if self.released or not self.converted:
                 raise PortError(ErrorKind.STATE, "the gate is released, or its channels are not converted yet")
@@ -165,15 +166,17 @@ class Gate(Faulty, GatePort):
                         await self.keep(number, error)
                         return
 
-    # ---- what the channels tell ------------------------------------------------------------------------------------
+    # ---- notifications of channels -----------------------------------------------------------------------------------
     async def data_available(self, channel: Channel) -> None:
-        """G3."""
+        """G3. A channel has data: it is queued, and the reader is notified (Flink:
+        `SingleInputGate.notifyChannelNonEmpty`)."""
         async with self.lock:
             available, _ = self.enqueue(channel, priority=False)
         await self.announce(available, False)
 
     async def priority_available(self, channel: Channel, seq: int, forced: bool = False) -> None:
-        """G4, G5."""
+        """G4, G5. A channel has a priority event: it is queued in front, and the reader is notified (Flink:
+        `notifyPriorityEvent`, `notifyPriorityEventForce`)."""
         available = priority = False
         async with self.lock:
             if forced or is_newer(seq, self.last_priority[channel.index]):
@@ -183,7 +186,7 @@ class Gate(Faulty, GatePort):
     async def keep(self, number: int, error: PortError) -> None:
         """G29. Keep the error of what a channel has called, for the poll that asks this channel next.
 
-        Raises: PortError if it is of another kind, so that it concerns whoever has called the gate.
+        Raises: PortError if it is of another kind, so that it concerns the caller of the gate.
         """
         if error.kind is not ErrorKind.IO:
             raise error
@@ -195,7 +198,7 @@ class Gate(Faulty, GatePort):
     def enqueue(self, channel: Channel, priority: bool) -> tuple[bool, bool]:
         """G3, G4. Put a channel into the queue, or move it to the priority elements. The caller holds the gate lock.
 
-        Answers whether the reader is to be told of data, and whether of priority.
+        Returns whether the reader is to be notified of data, and whether of priority.
         """
         if channel.released or self.ended[channel.index]:
             return False, False
@@ -226,15 +229,15 @@ class Gate(Faulty, GatePort):
             await self.listener.gate_available(self, data, priority)
 
     def state_consumed(self, channel: Channel) -> None:
-        """G7."""
+        """G7. The end of recovered data of a channel was taken (Flink: `getStateConsumedFuture`)."""
         self.listener.state_consumed(self.info(channel))
 
     def consumption_resumed(self, channel: Channel) -> None:
-        """G7."""
+        """G7. The producer of a channel may go on."""
         self.listener.consumption_resumed(self.info(channel))
 
     def credit_announced(self, channel: Channel, credit: int) -> None:
-        """G7."""
+        """G7. The producer of a channel gets credit."""
         self.listener.credit_announced(self.info(channel), credit)
 
     @property
@@ -250,7 +253,7 @@ class Gate(Faulty, GatePort):
         """G7. How the listener, which may read several gates, knows a channel."""
         return ChannelInfo(self.index, channel.index)
 
-    # ---- task thread -----------------------------------------------------------------------------------------------
+    # ---- task thread -------------------------------------------------------------------------------------------------
     async def poll(self) -> BufferOrEvent | None:
         """G11 to G17. G11 takes no lock. One critical section of the gate lock does what G12, G13, G15 and G16 say.
 
@@ -278,7 +281,7 @@ class Gate(Faulty, GatePort):
             return BufferOrEvent(channel.index, taken.element, more, more_priority)
 
     async def next_element(self) -> tuple[Channel, BufferAndBacklog] | None:
-        """G12, G13, G15, G28, G29. Answers the element and its channel. The caller holds the gate lock."""
+        """G12, G13, G15, G28, G29. Returns the element and its channel. The caller holds the gate lock."""
         while (channel := self.with_data.poll()) is not None:
             self.enqueued[channel.index] = False
             if self.failed[channel.index]:
@@ -296,7 +299,8 @@ class Gate(Faulty, GatePort):
         return None
 
     async def end(self, channel: Channel) -> None:
-        """G17."""
+        """G17. The end of a channel was polled: it is released; after the last one the gate is finished (Flink:
+        `transformEvent`, `hasReceivedAllEndOfPartitionEvents`)."""
         async with self.lock:
             self.ended[channel.index] = True
             self.dequeue(channel)
@@ -308,11 +312,12 @@ class Gate(Faulty, GatePort):
             await self.announce(True, False)
 
     async def resume(self, channel: int) -> None:
-        """G18."""
+        """G18. Resume the producer of a channel (Flink: `SingleInputGate.resumeConsumption`)."""
         await self.physical(channel).resume()
 
     async def end_of_output_state(self, channel: int) -> None:
-        """G19, G20."""
+        """G19, G20. A channel has the end of its recovered output state; after the last one all producers are resumed
+        (Flink: `UpstreamRecoveryTracker.handleEndOfRecovery`)."""
         if channel not in self.upstream_recovering:
             raise PortError(ErrorKind.STATE, f"channel {channel} has sent the end of its output state before")
         self.upstream_recovering.remove(channel)
@@ -320,32 +325,33 @@ class Gate(Faulty, GatePort):
             for number in range(len(self.channels)):
                 await self.physical(number).resume()
 
-    # ---- checkpoints -----------------------------------------------------------------------------------------------
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
     async def insert_recovery_barriers(self, checkpoint: int) -> None:
-        """G21."""
+        """G21. Mark in every channel where a checkpoint starts (Flink: `RecoveryCheckpointBarrier`)."""
         for number in range(len(self.channels)):
             await self.physical(number).insert_recovery_barrier(checkpoint)
 
     async def checkpoint_started(self, barrier: Barrier) -> None:
-        """G22, G28."""
+        """G22, G28. Every channel starts the checkpoint (Flink: `CheckpointableInput.checkpointStarted`)."""
         for channel in list(self.channels):
             await channel.checkpoint_started(barrier)
 
     async def checkpoint_stopped(self, checkpoint: int) -> None:
-        """G23."""
+        """G23. Every channel stops the checkpoint (Flink: `CheckpointableInput.checkpointStopped`)."""
         for channel in list(self.channels):
             await channel.checkpoint_stopped(checkpoint)
 
     async def convert_to_priority(self, channel: int, seq: int) -> None:
-        """G24."""
+        """G24. The announced barrier of a remote channel overtakes what is queued (Flink:
+        `SingleInputGate.convertToPriorityEvent`)."""
         remote = self.channels[channel]
         if not isinstance(remote, RemoteChannel):
             raise PortError(ErrorKind.STATE, f"no barrier is announced by channel {channel}")
         await remote.convert_to_priority(seq)
 
-    # ---- network thread --------------------------------------------------------------------------------------------
+    # ---- network thread ----------------------------------------------------------------------------------------------
     async def arrive(self, channel: int, element: Element, backlog: int = -1) -> None:
-        """G25, G28."""
+        """G25, G28. An element has arrived in a remote channel, or a local producer has added it."""
         remote = self.physical(channel)
         try:
             await remote.arrive(element, backlog)
@@ -353,9 +359,9 @@ class Gate(Faulty, GatePort):
             await self.keep(channel, error)
             raise
 
-    # ---- observers and release -------------------------------------------------------------------------------------
+    # ---- observers and release ---------------------------------------------------------------------------------------
     def available(self) -> bool:
-        """G26."""
+        """G26. Whether the reader may poll (Flink: `isAvailable`)."""
         return self.is_available
 
     def has_priority(self) -> bool:
@@ -363,19 +369,19 @@ class Gate(Faulty, GatePort):
         return self.with_data.priority > 0
 
     def finished(self) -> bool:
-        """G26."""
+        """G26. Whether the end of every channel was polled (Flink: `isFinished`)."""
         return all(self.ended)
 
     def in_use(self, channel: int) -> int:
-        """G26."""
+        """G26. The number of buffers that wait in a channel (Flink: `getBuffersInUseCount`)."""
         return self.channels[channel].in_use()
 
     def persisted(self, checkpoint: int) -> tuple[tuple[int, ...], ...]:
-        """G26."""
+        """G26. By channel, the records that were written for a checkpoint."""
         return tuple(channel.persisted(checkpoint) for channel in self.channels)
 
     async def release(self) -> None:
-        """G27, G32, G33."""
+        """G27, G32, G33. Release all channels, and drop the queue (Flink: `SingleInputGate.close`)."""
         failed: PortError | None = None
         async with self.request_lock:
             self.released = True
@@ -397,7 +403,7 @@ class Gate(Faulty, GatePort):
         return None
 
     def resources(self) -> Resources:
-        """G26."""
+        """G26. What all channels hold."""
         return together([channel.resources() for channel in self.channels])
 
 

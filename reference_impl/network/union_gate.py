@@ -28,7 +28,7 @@ from .listener import GateListener, GateSignals
 from .prioritized_deque import PrioritizedDeque
 
 MakeGate: TypeAlias = Callable[[GateConfig, int, GateListener], Gate]
-"""Makes the gate with this number; what it tells is for this listener."""
+"""Makes the gate with this number; its notifications are for this listener."""
 
 
 class Union:
@@ -52,7 +52,8 @@ class Union:
 
     # ---- what the gates tell ---------------------------------------------------------------------------------------
     async def gate_available(self, gate: Gate, data: bool, priority: bool) -> None:
-        """U1 to U4."""
+        """U1 to U4. A gate has data or a priority event: it is queued, and the consumer is notified (Flink:
+        `UnionInputGate.handleDataAvailable`, `handlePriorityEventAvailable`)."""
         await gate.outside
         async with self.lock:
             changed = self.enqueue(gate, priority and gate.has_priority())
@@ -66,7 +67,7 @@ class Union:
     def enqueue(self, gate: Gate, priority: bool) -> bool:
         """U1, U2, U8. Put a gate into the queue, or move it to the priority elements. The caller holds the union lock.
 
-        Answers whether the queue changed.
+        Returns whether the queue changed.
         """
         if gate.finished():
             return False
@@ -86,22 +87,22 @@ class Union:
         return any(one is gate for one in self.with_data)
 
     def state_consumed(self, channel: ChannelInfo) -> None:
-        """U5."""
+        """U5. Pass on that the end of recovered data was taken."""
         self.listener.state_consumed(channel)
 
     def consumption_resumed(self, channel: ChannelInfo) -> None:
-        """U5."""
+        """U5. Pass on that the producer may go on."""
         self.listener.consumption_resumed(channel)
 
     def credit_announced(self, channel: ChannelInfo, credit: int) -> None:
-        """U5."""
+        """U5. Pass on the credit."""
         self.listener.credit_announced(channel, credit)
 
-    # ---- task thread -----------------------------------------------------------------------------------------------
+    # ---- task thread -------------------------------------------------------------------------------------------------
     async def poll(self) -> BufferOrEvent | None:
         """U6, U7, U9, U10, U16.
 
-        The gate is polled without the union lock, because it may have something to tell the union.
+        The gate is polled without the union lock, because it may have to notify the union.
         """
         async with self.lock:
             gate = self.with_data.poll()
@@ -128,9 +129,9 @@ class Union:
         if gate.available() or (taken is not None and taken.more):
             self.enqueue(gate, taken is not None and gate.has_priority())
 
-    # ---- observers and release -------------------------------------------------------------------------------------
+    # ---- observers and release ---------------------------------------------------------------------------------------
     def available(self) -> bool:
-        """U14."""
+        """U14. Whether the consumer may poll (Flink: `isAvailable`)."""
         return self.is_available
 
     def finished(self) -> bool:
@@ -138,14 +139,14 @@ class Union:
         return all(gate.finished() for gate in self.gates)
 
     async def release(self) -> None:
-        """U15."""
+        """U15. Release all gates (Flink: `UnionInputGate.close`)."""
         for gate in self.gates:
             await gate.release()
         async with self.lock:
             self.with_data.clear()
 
     def resources(self) -> Resources:
-        """U14."""
+        """U14. What all gates hold."""
         return together([gate.resources() for gate in self.gates])
 
     def has_priority(self) -> bool:

@@ -72,8 +72,8 @@ def a_checkpoint_that_fails_has_no_input_state(ledger: Ledger, seen: Written) ->
     formerly=("a-release-answers-the-error-of-a-channel-or-none",),
 )
 def a_release_fails_only_with_the_error_of_a_channel(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """If the release of a channel fails, the release of the gate answers that error, of kind io, or no error. A fault
-    strikes once."""
+    """If the release of a channel fails, the release of the gate fails with that error, of kind io, or succeeds. A
+    fault strikes once."""
     struck = faults.struck_by(seen)
     if (again := faults.struck_again(ledger.faults, struck)) is not None:
         return again
@@ -130,5 +130,5 @@ def a_checkpoint_failed_behind_the_first_channel(ledger: Ledger, seen: Seen[None
 
 @goal(steps.poll_for_the_error, needs=UNIONS | FAULTS, never=(BESIDE_OTHERS,))
 def another_gate_was_polled_before_the_error(ledger: Ledger, seen: Polled) -> bool:
-    """While a gate kept an error, a poll of a union answered an element."""
+    """While a gate kept an error, a poll of a union returned an element."""
     return ledger.union is not None and seen.value is not None

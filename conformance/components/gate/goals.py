@@ -51,7 +51,7 @@ def _source(ledger: Ledger, taken: BufferOrEvent | None, priority: bool) -> Side
 
 @goal(steps.poll)
 def an_empty_poll_was_harmless(ledger: Ledger, seen: Polled) -> bool:
-    """A poll of a live gate answered nothing."""
+    """A poll of a live gate returned nothing."""
     return seen.value is None and ledger.phase == "live"
 
 

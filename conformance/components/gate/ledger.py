@@ -4,7 +4,7 @@ Three threads act: the recovery thread pushes, the network thread delivers, the 
 only one conversion, poll or start of a checkpoint is in flight at a time, and the phase does not change while it runs,
 unless the canceler, a fourth thread, begins to release the gate.
 
-The ledger notes an element as *sent* when the operation that sends it begins, and as *taken* when the poll that answers
+The ledger notes an element as *sent* when the operation that sends it begins, and as *taken* when the poll that returns
 it is over. An element is `sure` once the operation that sent it is over; before that, a poll may find it or not. Rules
 that need to be sure are judged when no operation is in flight, or for a poll that no other operation overlapped.
 
@@ -47,7 +47,7 @@ from conformance.ports.outcomes import (
 NOTHING = EndOfPartition()
 """A placeholder for no element."""
 _UNREAD = ("converted", KEPT, BROKEN, "released", "failed")
-"""Phases in which the consumer does not poll, or in which a poll answers nothing."""
+"""Phases in which the consumer does not poll, or in which a poll returns nothing."""
 _NOT_PHYSICAL = Refusal((CheckpointReason.DECLINED_TASK_NOT_READY,))
 
 
@@ -155,7 +155,7 @@ class Ledger(PortLedger):
     def ready(self, side: Side, end: bool = True) -> bool:
         """Returns whether a poll certainly finds something in a channel, provided that no operation is in flight.
 
-        `end`: whether the end of recovered data counts, for which a poll answers no element.
+        `end`: whether the end of recovered data counts, for which a poll returns no element.
         """
         return self.phase not in _UNREAD and side.ready(end)
 
@@ -220,7 +220,7 @@ class Ledger(PortLedger):
         return False not in [side.ended for side in self.sides]
 
     def may_have_ended(self) -> bool:
-        """Returns whether all channels have ended, or all but one, whose end may have been the answer of a poll that
+        """Returns whether all channels have ended, or all but one, whose end may have been returned by a poll that
         was in flight when the task failed."""
         return [side.ended for side in self.sides].count(False) <= self.left_open
 
@@ -426,7 +426,7 @@ class Ledger(PortLedger):
         self.consumer.begin_take()
 
     def poll(self, seen: Seen[BufferOrEvent | None]) -> None:
-        """Notes that a poll is over, and which element it answered."""
+        """Notes that a poll is over, and which element it returned."""
         if self.union is not None:
             self._union_poll(self.union, seen)
             return
@@ -459,7 +459,7 @@ class Ledger(PortLedger):
             self.announced = {one: of for one, of in self.announced.items() if (one[0], of) != gone}
 
     def _union_poll(self, union: Union, seen: Seen[BufferOrEvent | None]) -> None:
-        """Notes that a poll of a union is over, and which element it answered."""
+        """Notes that a poll of a union is over, and which element it returned."""
         union.polling = False
         taken = seen.value
         self.consumer.awake = taken is not None and taken.more
@@ -488,7 +488,8 @@ class Ledger(PortLedger):
         self.sides[channel].resume()
 
     def track(self, seen: Seen[None], channel: int) -> None:
-        """Notes that the gate was told of the end of output state of a channel; the last one resumes all producers."""
+        """Notes that the gate was notified of the end of output state of a channel; the last one resumes all
+        producers."""
         if seen.error is None:
             self.sides[channel].tracked = True
             if self.all_tracked():
@@ -608,7 +609,7 @@ class Ledger(PortLedger):
         self.consumer.awake = False
 
     def last_poll(self, seen: Seen[BufferOrEvent | None]) -> None:
-        """Notes that this poll is over, and whether it answered the error."""
+        """Notes that this poll is over, and whether it failed with the error."""
         if seen.error is None:
             self.poll(seen)
             return

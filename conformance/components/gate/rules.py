@@ -101,7 +101,7 @@ def an_ended_channel_delivers_nothing_more(ledger: Ledger, seen: Polled) -> Judg
     formerly=("live-data-waits-for-recovered-data",),
 )
 def recovered_data_comes_before_live_data(ledger: Ledger, seen: Polled) -> Judgement:
-    """The gate hands out no live element without priority before the consumer has taken all recovered data of that
+    """The gate delivers no live element without priority before the consumer has taken all recovered data of that
     channel."""
     if (taken := seen.value) is None or taken.element.data_type.has_priority:
         return False
@@ -129,7 +129,7 @@ def recovered_data_comes_before_live_data(ledger: Ledger, seen: Polled) -> Judge
         Never(
             Setting("pushed", channel="remote channels"),
             "A push waits for the first element of a remote producer, so behind the end of recovered data there is an "
-            "element, and the same poll answers it: no poll that answers nothing takes that end.",
+            "element, and the same poll returns it: no poll that returns nothing takes that end.",
         ),
     ),
     formerly=(
@@ -156,7 +156,7 @@ def the_end_of_recovered_data_is_notified_once_per_channel(ledger: Ledger, seen:
 
 @rule(steps.poll, invariant="I-33", never=(NO_PRODUCERS,))
 def the_end_of_data_comes_before_the_end_of_a_partition(ledger: Ledger, seen: Polled) -> Judgement:
-    """The gate hands out the end of partition of a channel once, after the end of data of that channel."""
+    """The gate delivers the end of partition of a channel once, after the end of data of that channel."""
     if (taken := seen.value) is None or type(taken.element) is not EndOfPartition:
         return False
     owed = "the end of data must come before the end of partition"
@@ -166,7 +166,7 @@ def the_end_of_data_comes_before_the_end_of_a_partition(ledger: Ledger, seen: Po
 
 @rule(steps.poll, invariant="I-15", tickets=("FLINK-39018",), never=(NO_PRODUCERS,))
 def a_blocked_channel_delivers_priority_events_only(ledger: Ledger, seen: Polled) -> Judgement:
-    """After the consumer has polled an element that blocks the producer, the gate hands out only priority events of
+    """After the consumer has polled an element that blocks the producer, the gate delivers only priority events of
     that channel until the consumer resumes it."""
     if (taken := seen.value) is None or not ledger.sides[taken.channel].blocked:
         return True in [side.blocked and bool(side.live) and side.live[0].sure for side in ledger.sides]  # it stayed
@@ -231,7 +231,7 @@ def priority_events_come_first(ledger: Ledger, seen: Polled) -> Judgement:
 
 @rule(steps.poll, invariant="I-30", formerly=("channels-of-a-gate-are-served-in-turn",))
 def channels_are_served_in_turn(ledger: Ledger, seen: Polled) -> Judgement:
-    """In a gate of k channels, a channel with elements waits for its turn while the gate hands out at most k - 1
+    """In a gate of k channels, a channel with elements waits for its turn while the gate delivers at most k - 1
     elements of the others (twice as many if the end of recovered data takes a turn of its own)."""
     if (taken := seen.value) is None or taken.element.data_type.has_priority:
         return False
@@ -265,7 +265,7 @@ def _answers_something(ledger: Ledger, seen: Polled) -> Judgement:
 
 @rule(steps.poll, invariant="I-97", tickets=("FLINK-39018",), never=(BY_ITSELF, NO_PRODUCERS))
 def one_slow_channel_delays_no_other(ledger: Ledger, seen: Polled) -> Judgement:
-    """While one channel is blocked or still recovering, a poll answers an element if another channel has one."""
+    """While one channel is blocked or still recovering, a poll returns an element if another channel has one."""
     return ledger.alone and ledger.any_slow() and _answers_something(ledger, seen)
 
 
@@ -274,13 +274,13 @@ def one_slow_channel_delays_no_other(ledger: Ledger, seen: Polled) -> Judgement:
     formerly=("a-poll-answers-what-is-there",),
 )  # fmt: skip
 def a_poll_returns_what_is_available(ledger: Ledger, seen: Polled) -> Judgement:
-    """A poll that no other operation overlaps answers an element if any channel has one that can be polled."""
+    """A poll that no other operation overlaps returns an element if any channel has one that can be polled."""
     return ledger.alone and not ledger.any_slow() and _answers_something(ledger, seen)
 
 
 @rule(steps.poll, invariant="I-33", tickets=("FLINK-38544",), needs=UNIONS, never=(BESIDE_OTHERS, NOT_ALL_LIVE))
 def nothing_follows_the_last_end(ledger: Ledger, seen: Polled) -> Judgement:
-    """The poll that answers the end of partition of the last channel says that nothing follows, and later polls answer
+    """The poll that returns the end of partition of the last channel says that nothing follows, and later polls return
     nothing."""
     if (taken := seen.value) is None or type(taken.element) is not EndOfPartition:
         return taken is None and ledger.all_ended()
@@ -302,7 +302,7 @@ def nothing_follows_the_last_end(ledger: Ledger, seen: Polled) -> Judgement:
 )
 def more_available_is_returned_only_with_a_reason(ledger: Ledger, seen: Polled) -> Judgement:
     """A poll that no other operation overlaps says that more can be polled only if something is left in a channel, or
-    if a channel may have been queued for nothing since a poll answered nothing: by the request of partitions, or by an
+    if a channel may have been queued for nothing since a poll returned nothing: by the request of partitions, or by an
     operation that overlapped a poll."""
     if (taken := seen.value) is None or ledger.left(taken):
         return False
@@ -372,7 +372,7 @@ def _left_alone(ledger: Ledger, union: Union, empty: int, is_called: bool, how: 
     formerly=("a-union-is-finished-once-every-gate-is",),
 )
 def a_gate_is_finished_once_every_channel_has_ended(ledger: Ledger, seen: Seen[bool]) -> Judgement:
-    """The gate answers that it is finished exactly if the consumer polled the end of partition of every channel."""
+    """The gate reports that it is finished exactly if the consumer polled the end of partition of every channel."""
     ended = sum([side.ended for side in ledger.sides])
     due = ended == len(ledger.sides)
     if seen.value == due:
@@ -393,7 +393,7 @@ def a_gate_is_finished_once_every_channel_has_ended(ledger: Ledger, seen: Seen[b
     ),
 )
 def a_gate_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgement:
-    """The gate answers that it is available if an element can be polled, or if all channels have ended."""
+    """The gate reports that it is available if an element can be polled, or if all channels have ended."""
     if not (ledger.something_waits() or ledger.all_ended()):
         return False
     if seen.value:
@@ -414,12 +414,12 @@ def a_gate_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgement
     ),
 )
 def an_empty_gate_is_not_available(ledger: Ledger, seen: Seen[bool]) -> Judgement:
-    """The gate answers that it is available only if its consumer has a reason to poll, or if all channels have ended. A
-    union may answer that until more polls in a row than there are gates plus one have found nothing, with no other
+    """The gate reports that it is available only if its consumer has a reason to poll, or if all channels have ended. A
+    union may report that until more polls in a row than there are gates plus one have found nothing, with no other
     operation in between (correspondingly more, if ends of recovered data take turns of their own)."""
     if ledger.union is not None:
         empty = ledger.consumer.empty_takes
-        return _left_alone(ledger, ledger.union, empty, seen.value, "was told that the union is available")
+        return _left_alone(ledger, ledger.union, empty, seen.value, "was notified that the union is available")
     if ledger.consumer.awake or ledger.all_ended():
         return False
     owed = "the consumer was not notified since its last poll, so the gate must not be available"
@@ -449,7 +449,7 @@ adopt(
     formerly=("the-consumer-is-told-of-the-end",),
 )  # fmt: skip
 def the_consumer_is_notified_of_the_end(ledger: Ledger, seen: Polled) -> Judgement:
-    """When a poll answers the last end of partition, the consumer is notified once more, so that it notices that the
+    """When a poll returns the last end of partition, the consumer is notified once more, so that it notices that the
     gate is finished."""
     if (taken := seen.value) is None or type(taken.element) is not EndOfPartition:
         return False
@@ -473,7 +473,7 @@ def the_consumer_is_notified_of_the_end(ledger: Ledger, seen: Polled) -> Judgeme
 )
 def no_conversion_loses_state(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """As long as a recovered channel has state that its physical channel would not get, a conversion fails with an
-    error of kind state."""  # at once, or to whoever polls next (FG14)
+    error of kind state."""  # at once, or at the next poll (FG14)
     polls, consumer = ledger.phase == KEPT, ledger.consumer
     if polls:
         if seen.error is None and consumer.empty_takes + 1 < len(ledger.gates):
@@ -496,8 +496,8 @@ def channels_convert_once_nothing_can_be_lost(ledger: Ledger, seen: Seen[None, i
 
 @rule(steps.request_partitions_too_early, steps.poll_the_refusal, invariant="I-24")
 def partitions_are_requested_after_conversion(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """If partitions are requested before the channels are converted, the gate answers an error of kind state; or it
-    converts them first, and answers that error, at once or to whoever polls next, if this would lose state."""
+    """If partitions are requested before the channels are converted, the gate fails with an error of kind state; or it
+    converts them first, and fails with that error, at once or at the next poll, if this would lose state."""
     if seen.error is None and not ledger.gates[0].loses():
         return False  # the gate has converted its channels
     owed = "the channels are not converted yet"
@@ -509,7 +509,7 @@ def partitions_are_requested_after_conversion(ledger: Ledger, seen: Seen[object]
 @rule(steps.end_of_output_state, steps.end_of_output_state_again, invariant="I-18")
 def the_output_state_of_a_channel_ends_once(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """The gate accepts the first end of output state of a channel; while other channels have not sent theirs, it
-    answers a second one of the same channel with an error of kind state."""
+    fails for a second one of the same channel with an error of kind state."""
     (channel,) = seen.operands
     if not ledger.sides[channel].tracked:
         return must_succeed(seen.error, "it is the first end of output state of that channel: the gate must accept it")
@@ -525,8 +525,8 @@ def _told_to_go_on(seen: Seen[None, int]) -> list[int]:
 
 @rule(steps.end_of_output_state, invariant="I-17", tickets=("FLINK-38544",), after_learning=True)
 def producers_go_on_once_all_output_state_has_ended(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
-    """When the gate is told of the end of output state of the last channel, it resumes the producers of all channels;
-    before that it resumes none."""
+    """When the gate is notified of the end of output state of the last channel, it resumes the producers of all
+    channels; before that it resumes none."""
     done, told_to = ledger.all_tracked(), _told_to_go_on(seen)
     if len(set(told_to)) < len(told_to):
         twice = f"the signals resumed the producers of {channels(told_to)}"
@@ -549,8 +549,8 @@ def producers_go_on_once_all_output_state_has_ended(ledger: Ledger, seen: Seen[N
     ),
 )
 def a_closed_gate_is_not_polled(ledger: Ledger, seen: Polled) -> Judgement:
-    """A poll of a released gate answers an error of kind released, or nothing if all channels had ended. A poll of a
-    released union answers nothing, or that error."""
+    """A poll of a released gate fails with an error of kind released, or returns nothing if all channels had ended. A
+    poll of a released union returns nothing, or fails with that error."""
     if (ledger.union is not None or ledger.may_have_ended()) and seen.error is None and seen.value is None:
         return True
     return must_fail(seen.error, ErrorKind.RELEASED, "the gate was released")
@@ -560,14 +560,14 @@ def a_closed_gate_is_not_polled(ledger: Ledger, seen: Polled) -> Judgement:
     steps.resume,
     invariant="I-15",
     tickets=("FLINK-23223",),
-    never=(Never(Setting(channel=LOCAL), "No signal tells a local producer."),),
+    never=(Never(Setting(channel=LOCAL), "No signal reaches a local producer."),),
     formerly=(
         "the-right-producer-is-resumed",
         "a-resumed-producer-is-told-to-go-on",
     ),
 )
 def resuming_a_remote_channel_resumes_its_producer_once(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
-    """When the consumer resumes a remote channel, the producer of this channel, and of no other one, is told to go on,
+    """When the consumer resumes a remote channel, the producer of this channel, and of no other one, is resumed,
     once."""
     (channel,) = seen.operands
     told_to = _told_to_go_on(seen)
@@ -592,8 +592,8 @@ def an_announced_barrier_can_overtake(ledger: Ledger, seen: Seen[None, int, int]
 
 @rule(steps.convert_unknown_to_priority, invariant="I-31", tickets=("FLINK-19681",), needs=TIMEOUTABLE)
 def only_a_queued_barrier_can_overtake(ledger: Ledger, seen: Seen[None, int, int]) -> Judgement:
-    """If the task asks to convert anything but a queued barrier to a priority event, the gate answers an error of kind
-    state."""
+    """If the task asks to convert anything but a queued barrier to a priority event, the gate fails with an error of
+    kind state."""
     return must_fail(seen.error, ErrorKind.STATE, "no barrier with that sequence number is queued")
 
 

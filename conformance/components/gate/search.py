@@ -130,13 +130,13 @@ _TOLD_LATE = (
     poll(), (RUN, "task", "union lock"), buffer(0), (RUN, "network", "outside the gate lock"), (FINISH, "task"),
     *_POLL, (FINISH, "network"), poll(), (RUN, "task", "union lock"),
 )  # fmt: skip
-"""A gate is told of a buffer that was polled already. The next poll finds nothing in it, and pauses before it decides
-whether the gate is queued again."""
+"""A gate is notified of a buffer that was polled already. The next poll finds nothing in it, and pauses before it
+decides whether the gate is queued again."""
 
 
 def _ended_while_blocked(checkpoint: int) -> tuple[Operands, ...]:
-    """The end of a channel that is blocked is told, and the poll finds nothing. Then the consumer asks if it may
-    sleep."""
+    """The consumer is notified of the end of a channel that is blocked, and the poll finds nothing. Then the consumer
+    asks if it may sleep."""
     return (
         available(), *_POLL * 3, *_one_by_one(aligned_barrier(0, checkpoint)), *_POLL,
         *_one_by_one(end_of_data(0), end_of_partition(0)), *_POLL, available(),
@@ -161,8 +161,8 @@ PREFIXES_OF_UNIONS = (
     (*_BOTH_LIVE, *_SENT, *_SENT, unaligned_barrier(0, 1), (RUN, "network", "outside the gate lock"), *_POLL,
      (FINISH, "network"), *_one_by_one(unaligned_barrier(1, 1)), *_ended_while_blocked(2)),
 )  # fmt: skip
-"""All but the first one have races between a poll and what is told of a gate, the last with a priority event that was
-polled already."""
+"""All but the first one have races between a poll and notifications of a gate, the last with a priority event that
+was polled already."""
 
 # ---- weights ---------------------------------------------------------------------------------------------------------
 BIASES = (

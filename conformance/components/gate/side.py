@@ -63,7 +63,7 @@ class Side(Lane):
         self.completion_sent = recovery is NONE
         """Whether the producer has sent its end of output state, so that it may send live elements."""
         self.completion_taken = self.tracked = False
-        """Whether the consumer took the end of output state; whether it has told the gate of it."""
+        """Whether the consumer took the end of output state; whether it has notified the gate of it."""
         self.resumed = False
         """Whether the producer was resumed after the consumer took its end of output state."""
         self.data_ended = self.end_sent = self.ended = False
@@ -72,15 +72,15 @@ class Side(Lane):
         self.credit = credit
         """The credit of the producer; None: the channel is local, or its producer does not keep to its credit."""
         self.told_end = False
-        """Whether it was told that the recovered data of the channel was consumed."""
+        """Whether it was notified that the recovered data of the channel was consumed."""
         self.waited = 0
-        """Number of polls in a row that answered elements of other channels of the gate while this one was ready."""
+        """Number of polls in a row that returned elements of other channels of the gate while this one was ready."""
 
     # ---- queries -----------------------------------------------------------------------------------------------------
     def ready(self, end: bool = True) -> bool:
         """Returns whether a poll certainly finds something here, provided that no operation is in flight.
 
-        `end`: whether the end of recovered data counts, for which a poll answers no element.
+        `end`: whether the end of recovered data counts, for which a poll returns no element.
         """
         if self.ended:
             return False

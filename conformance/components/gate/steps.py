@@ -165,7 +165,7 @@ def is_blocked(ledger: Ledger, side: Side) -> bool:
 
 
 def to_track(ledger: Ledger, side: Side) -> bool:
-    """Whether the task took the end of output state of the channel and has still to tell the gate of it."""
+    """Whether the task took the end of output state of the channel and has still to notify the gate of it."""
     return side.completion_taken and not side.tracked and ledger.union is None
 
 
@@ -551,7 +551,7 @@ def _first(goes_on: Step[Ledger, None, int], wanted: Wanted, ledger: Ledger) -> 
 
 
 def _go_on_together(ledger: Ledger) -> Operands | None:
-    """The consumer of a union may have been told that something is available after all."""
+    """The consumer of a union may have been notified that something is available after all."""
     return None if ledger.union is None else _go_on(ledger)
 
 

@@ -39,7 +39,7 @@ class Member:
         self.due_sides: tuple[Side, ...] = ()
         """The channels in which it had to find an element without priority."""
         self.waited = 0
-        """Number of elements without priority that such polls answered from other gates."""
+        """Number of elements without priority that such polls returned from other gates."""
         self.free = self.owed = 0
         """Number of data buffers that were polled from remote channels and for which no credit was announced; number of
         those for which it must be announced at last, because the channel was empty when they came."""

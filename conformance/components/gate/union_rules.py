@@ -29,7 +29,7 @@ def _first(ledger: Ledger, side: Side) -> str:
 # ---- turns -----------------------------------------------------------------------------------------------------------
 @rule(steps.poll, invariant="I-30", needs=UNIONS, never=(BESIDE_OTHERS,))
 def gates_are_served_in_turn(ledger: Ledger, seen: Polled) -> Judgement:
-    """While a gate has elements, the union hands out at most one element without priority of each other gate before the
+    """While a gate has elements, the union delivers at most one element without priority of each other gate before the
     gate has its turn (correspondingly more if ends of recovered data take turns of their own)."""
     union = ledger.union
     if union is None or (taken := seen.value) is None or taken.element.data_type.has_priority:
@@ -48,7 +48,7 @@ def gates_are_served_in_turn(ledger: Ledger, seen: Polled) -> Judgement:
 
 @rule(steps.poll, invariant="I-97", tickets=("FLINK-39018",), needs=UNIONS, never=(BESIDE_OTHERS,))
 def a_slow_gate_holds_up_no_other(ledger: Ledger, seen: Polled) -> Judgement:
-    """While one gate is empty, recovering or blocked, the union still hands out the data and the barriers of the other
+    """While one gate is empty, recovering or blocked, the union still delivers the data and the barriers of the other
     gates."""
     if (union := ledger.union) is None:
         return False
@@ -62,13 +62,13 @@ def a_slow_gate_holds_up_no_other(ledger: Ledger, seen: Polled) -> Judgement:
     return Broken(FailureClass.STUCK, owed, f"{union.starved + 1} polls in a row found nothing")
 
 
-# ---- flags of an answer, and notifications ---------------------------------------------------------------------------
+# ---- flags of a result, and notifications ----------------------------------------------------------------------------
 @rule(
     steps.poll, invariant="I-22", tickets=("FLINK-20145",), quiet=True, needs=UNIONS, never=(BESIDE_OTHERS,),
     formerly=("an-answer-says-that-more-follows",),
 )  # fmt: skip
 def a_poll_returns_whether_more_is_available(ledger: Ledger, seen: Polled) -> Judgement:
-    """If an element can be polled when a poll has answered one and no other operation has overlapped it, the answer
+    """If an element can be polled when a poll has returned one and no other operation has overlapped it, the result
     says that more follows, or the poll notifies the consumer."""
     if (union := ledger.union) is None or seen.value is None or ledger.is_broken():
         return False
@@ -102,7 +102,7 @@ def priority_notifications_are_for_priority_events_only(ledger: Ledger, seen: Se
 # ---- each gate by itself ---------------------------------------------------------------------------------------------
 @rule(steps.poll, invariant="I-26", needs=UNIONS, never=(BESIDE_OTHERS,))
 def live_elements_wait_for_the_request_of_their_gate(ledger: Ledger, seen: Polled) -> Judgement:
-    """The union hands out no live element of a gate before the partitions of this gate are requested, whatever was
+    """The union delivers no live element of a gate before the partitions of this gate are requested, whatever was
     requested of other gates."""
     if (taken := seen.value) is None:
         return False

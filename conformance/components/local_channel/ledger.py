@@ -120,7 +120,7 @@ class Ledger(PortLedger):
         self.busy = False
         """Whether an operation of the task is in flight that may write data for a checkpoint."""
 
-    # ---- queries ---------------------------------------------------------------------------------------------------
+    # ---- queries -----------------------------------------------------------------------------------------------------
     def priority_passes(self) -> bool:
         """Returns whether a priority event can be taken now, if there is one."""
         return self.view.attached and (self.lane.passes or not self.lane.blocked)

@@ -140,7 +140,7 @@ class Ledger(PortLedger):
         """Returns the position of the live element with this sequence number."""
         return (number - self.config.first_number) % 2**32
 
-    # ---- queries ---------------------------------------------------------------------------------------------------
+    # ---- queries -----------------------------------------------------------------------------------------------------
     def is_pushed(self) -> bool:
         """Returns whether recovered data is pushed into the channel."""
         return self.config.recovery is _PUSHED
