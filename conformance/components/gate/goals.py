@@ -211,7 +211,7 @@ def two_gates_had_priority_events_at_once(ledger: Ledger, seen: Seen[None, int, 
 
 @goal(steps.poll, needs=UNIONS | STEPPING, never=(BESIDE_OTHERS,))
 def a_poll_after_a_priority_notification_found_none(ledger: Ledger, seen: Polled) -> bool:
-    """The consumer was notified of a priority event, and its poll answered none."""
+    """The consumer was notified of a priority event, and its poll returned none."""
     if ledger.union is None or not ledger.consumer.expects_priority or ledger.union.priority_notified:
         return False
     return seen.value is None or not seen.value.element.data_type.has_priority

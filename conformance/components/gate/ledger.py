@@ -102,7 +102,7 @@ class Ledger(PortLedger):
         self.union = Union(self.gates, self.consumer) if len(self.gates) > 1 else None
         self.begin_life("joining" if self.union is not None else "converted" if self.converted else "recovering")
         self.end_signalled_wrongly = 0
-        """A channel, counted from 1, of which it was told too early or twice that its recovered data was consumed."""
+        """A channel, counted from 1, whose recovered data was signalled as consumed too early or twice."""
         self.pushing = False
         """Whether the push of a recovered buffer, or of the end of recovered data, is in flight."""
         self.converting: Gate | None = None

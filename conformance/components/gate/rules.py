@@ -139,8 +139,8 @@ def recovered_data_comes_before_live_data(ledger: Ledger, seen: Polled) -> Judge
     ),
 )
 def the_end_of_recovered_data_is_notified_once_per_channel(ledger: Ledger, seen: Polled) -> Judgement:
-    """The gate tells once that the recovered data of a channel was consumed: after the end of that data was queued and
-    its buffers were polled, with `pushed` at the latest in the poll of its first live element without priority."""
+    """The gate signals once that the recovered data of a channel was consumed: after the end of that data was queued
+    and its buffers were polled, with `pushed` at the latest in the poll of its first live element without priority."""
     if ledger.end_signalled_wrongly:
         owed = "the gate may signal once for each channel that its recovered state is consumed, behind its last buffer"
         return Broken(
