@@ -50,7 +50,7 @@ class Union:
         self.is_available = False
         """Available: whether the union says that something can be polled."""
 
-    # ---- what the gates tell ---------------------------------------------------------------------------------------
+    # ---- notifications of gates --------------------------------------------------------------------------------------
     async def gate_available(self, gate: Gate, data: bool, priority: bool) -> None:
         """U1 to U4. A gate has data or a priority event: it is queued, and the consumer is notified (Flink:
         `UnionInputGate.handleDataAvailable`, `handlePriorityEventAvailable`)."""
@@ -177,64 +177,64 @@ class UnionGate(Union, Faulty, GatePort):
         return Gate(config, self.design, listener, index, self.faults)
 
     async def recover(self, channel: int, data: Buffer) -> None:
-        """U11."""
+        """U11. Push a recovered buffer into a channel of its gate."""
         info = self.numbers.infos[channel]
         await self.gates[info.gate].recover(info.channel, data)
 
     async def finish_recovery(self, channel: int) -> None:
-        """U11."""
+        """U11. Push the end of recovered data into a channel of its gate."""
         info = self.numbers.infos[channel]
         await self.gates[info.gate].finish_recovery(info.channel)
 
     async def convert(self, gate: int) -> None:
-        """U12."""
+        """U12. Convert one gate (Flink: `convertRecoveredInputChannels`)."""
         await self.gates[gate].convert()
 
     async def request_partitions(self, gate: int) -> None:
-        """U12."""
+        """U12. Request the subpartitions of one gate (Flink: `requestPartitions`)."""
         await self.gates[gate].request_partitions()
 
     async def resume(self, channel: int) -> None:
-        """U13."""
+        """U13. Resume the producer of a channel (Flink: `UnionInputGate.resumeConsumption`)."""
         info = self.numbers.infos[channel]
         await self.gates[info.gate].resume(info.channel)
 
     async def arrive(self, channel: int, element: Element, backlog: int = -1) -> None:
-        """U13."""
+        """U13. An element has arrived in a channel of its gate."""
         info = self.numbers.infos[channel]
         await self.gates[info.gate].arrive(info.channel, element, backlog)
 
-    # ---- what a task does at each gate -----------------------------------------------------------------------------
+    # ---- what a task does at each gate -------------------------------------------------------------------------------
     async def end_of_output_state(self, channel: int) -> None:
-        """U17."""
+        """U17. A channel has the end of its recovered output state; its gate counts it."""
         info = self.numbers.infos[channel]
         await self.gates[info.gate].end_of_output_state(info.channel)
 
     async def insert_recovery_barriers(self, checkpoint: int) -> None:
-        """U17."""
+        """U17. Mark in every channel of every gate where a checkpoint starts."""
         for gate in self.gates:
             await gate.insert_recovery_barriers(checkpoint)
 
     async def checkpoint_started(self, barrier: Barrier) -> None:
-        """U17."""
+        """U17. Every gate starts the checkpoint (Flink: `CheckpointableInput.checkpointStarted`)."""
         for gate in self.gates:
             await gate.checkpoint_started(barrier)
 
     async def checkpoint_stopped(self, checkpoint: int) -> None:
-        """U17."""
+        """U17. Every gate stops the checkpoint (Flink: `CheckpointableInput.checkpointStopped`)."""
         for gate in self.gates:
             await gate.checkpoint_stopped(checkpoint)
 
     async def convert_to_priority(self, channel: int, seq: int) -> None:
-        """U17."""
+        """U17. The announced barrier of a remote channel overtakes what is queued (Flink: `convertToPriorityEvent`)."""
         info = self.numbers.infos[channel]
         await self.gates[info.gate].convert_to_priority(info.channel, seq)
 
     def in_use(self, channel: int) -> int:
-        """U17."""
+        """U17. The number of buffers that wait in a channel."""
         info = self.numbers.infos[channel]
         return self.gates[info.gate].in_use(info.channel)
 
     def persisted(self, checkpoint: int) -> tuple[tuple[int, ...], ...]:
-        """U17."""
+        """U17. By channel of all gates, the records that were written for a checkpoint."""
         return tuple(written for gate in self.gates for written in gate.persisted(checkpoint))
