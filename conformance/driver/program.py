@@ -206,6 +206,11 @@ class Program:
         """Returns whether the implementation claims all capabilities that this configuration needs."""
         return self.component.needs(config) <= self.capabilities
 
+    def has_shape(self, config: Any) -> bool:
+        """Returns whether the program is searched in the shape of the component that this configuration has."""
+        of = self.component.settings.shape
+        return of(config) in map(of, self.configs)
+
     def moves_in(self, config: Any) -> dict[str, Move]:
         """Returns the steps of scenarios with this configuration, by name, with the properties that apply there."""
         faults = Capability.FAULTS in self.component.needs(config)

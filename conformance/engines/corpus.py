@@ -52,7 +52,8 @@ def replay_corpus(
     spent: Iterable[str] = (),
     interruption: Interruption = NEVER,
 ) -> dict[Signature, Failure]:
-    """Returns the failures in the scenarios whose configurations the implementation understands.
+    """Returns the failures in the scenarios whose configurations the implementation understands, of the shapes of the
+    component in which the program is searched.
 
     `numbers` are the places of scenarios in the corpus of the component; None: all. `spent` are the classes of failures
     in earlier ones. After too many crashes, the rest is not replayed.
@@ -64,7 +65,7 @@ def replay_corpus(
     scenarios = corpus(program.component)
     for number in until(interruption, range(len(scenarios)) if numbers is None else numbers):
         scenario = scenarios[number][1]
-        if not program.understands(scenario.config):
+        if not program.understands(scenario.config) or not program.has_shape(scenario.config):
             continue
         run = run_scenario(program, scenario.config, scenario.steps)
         if run.violation is not None:

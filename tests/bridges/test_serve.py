@@ -30,8 +30,9 @@ def wired():
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_a_history_is_the_same_at_both_ends_of_a_wire(component, wired):
     near, far = (Program(COMPONENTS[component], one) for one in (find_implementation("reference"), wired))
-    search = Search(near.made_by(near.factory))
-    search.program.configs = tuple(one for one in near.configs if one.interleaving == "whole")
+    drawn = near.made_by(near.factory)
+    drawn.configs = tuple(one for one in near.configs if one.interleaving == "whole")
+    search = Search(drawn)
     steps = 0
     for seed in seeds("wire", component, range(SCENARIOS)):
         scenario, run = search.run(seed)
@@ -64,8 +65,9 @@ def test_a_known_bug_is_found_through_the_wire():
     command = [sys.executable, "-m", "conformance.bridges.jsonl", "serve", "known-bug:B-01"]
     implementation = JsonLinesImplementation(command)
     try:
-        search = Search(Program(COMPONENTS["subpartition"], implementation))
-        search.program.configs = tuple(one for one in search.program.configs if one.interleaving == "whole")
+        program = Program(COMPONENTS["subpartition"], implementation)
+        program.configs = tuple(one for one in program.configs if one.interleaving == "whole")
+        search = Search(program)
         broken = [search.run(seed)[1].violation for seed in seeds("wire", "subpartition", range(60))]
     finally:
         implementation.close()

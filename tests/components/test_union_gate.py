@@ -12,6 +12,7 @@ from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.rules import SEVERAL_GATES
 from conformance.driver import FailureClass, Program, World, run_scenario
 from conformance.engines import Search
+from conformance.engines.corpus import replay_corpus
 from conformance.ports import BufferOrEvent, Capability, ChannelKind, Recovery, find_implementation
 from reference_impl.network.union_gate import UnionGate
 from tests.implementations import changed_reference, with_parts
@@ -156,3 +157,10 @@ def test_a_configuration_needs_the_capability_of_its_recovery():
     needs = {config.recovery: component.needs(config) for config in configs if not config.faults}
     assert needs[Recovery.NONE] == {Capability.UNIONS}
     assert len({*needs.values()}) == len(Recovery)
+
+
+def test_the_corpus_is_replayed_in_the_shape_in_which_a_program_is_searched():
+    """A poll that takes the end of recovered data may find nothing in a union (gate.md FU7), and not in a gate."""
+    found = Program(COMPONENTS["gate"], find_implementation("legal-variant:V-U10"))
+    assert replay_corpus(found)
+    assert replay_corpus(found.pinned(SEVERAL_GATES)) == {}
