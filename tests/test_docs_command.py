@@ -23,7 +23,7 @@ def test_it_lists_the_pages_with_their_titles(capsys):
     status, told, _ = run(capsys)
     assert status == 0
     assert "jsonl-protocol                    The JSON Lines protocol, version 4\n" in told
-    assert "specification/gate                The input gate\n" in told
+    assert "specification/gate                The input gate, and unions of gates\n" in told
     assert "decisions/01" not in told
     assert str(PAGES) in told
     assert max(map(len, told.splitlines()[:-1])) <= 80

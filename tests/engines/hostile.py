@@ -84,7 +84,13 @@ class ExitsLate(Harmless):
 
 
 class ExitsRarely(ExitsLate):
-    often = 33
+    """Ends its process in a flush that comes after just so many elements."""
+
+    often = 29
+
+    def harm(self) -> None:
+        if self.added == self.often:
+            super().harm()
 
 
 class ExitsInFinish(Subpartition):

@@ -33,7 +33,7 @@ SUBPARTITION = COMPONENTS["subpartition"]
 def few(monkeypatch):
     """Fewer processes than usual, since each takes half a second."""
     monkeypatch.setattr(lasting, "MOST", 2)
-    monkeypatch.setattr(check_apart, "FEW", 4)
+    monkeypatch.setattr(check_apart, "FEW", 48)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_an_operation_with_the_name_of_a_turn_is_an_operation(apart, name, failu
 
 
 def test_the_scenario_that_ends_its_process_is_shortened_and_ends_it_again(apart, monkeypatch):
-    monkeypatch.setattr(check_apart, "FEW", 16)
+    monkeypatch.setattr(check_apart, "FEW", 48)
     implementation = apart("exits_late")
     (found,) = checked(implementation, 400).found
     assert found.signature == FLUSH
@@ -108,8 +108,8 @@ def test_the_scenario_that_ends_its_process_is_shortened_and_ends_it_again(apart
 
 def test_the_scenarios_before_and_after_it_count(apart):
     """One scenario ends its process now and then; the counts of the others are those of a harmless implementation."""
-    rare = check_any(Program(SUBPARTITION, apart("exits_rarely")), "0", range(250))
-    usual = check(Program(SUBPARTITION, hostile.harmless()), 250, "0")
+    rare = check_any(Program(SUBPARTITION, apart("exits_rarely")), "0", range(135))
+    usual = check(Program(SUBPARTITION, hostile.harmless()), 135, "0")
     assert rare.tally.scenarios == usual.tally.scenarios
     ended = sum(failure.count for failure in rare.tally.failures.values())
     assert 0 < ended < lasting.MOST

@@ -24,7 +24,7 @@ COUNTS_THE_END = _variant(
     """
 --- network/recovered_channel.py
 @@ def in_use
--        return sum(data is not END_OF_RECOVERED_STATE for data in self.queue)
+-        return sum([data is not END_OF_RECOVERED_STATE for data in self.queue])
 +        return len(self.queue)
 @@ def resources
 -            segments=self.in_use() + self.offered,
