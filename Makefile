@@ -197,7 +197,7 @@ explore: venv ## the scopes that are explored completely, into reports/explorati
 	  --json reports/exploration/gate-$(recovery).json && ) true
 	$(CONFORMANCE) explore --component gate --scope recovery=pushed --scope recovered=2 --scope interleaving=whole \
 	  --scope barriers=0 --json reports/exploration/gate-pushed.json
-	$(CONFORMANCE) explore --component gate --scope 'channels=["remote"]' --scope elements=1 --json reports/exploration/gate-fine.json
+	$(CONFORMANCE) explore --component gate --scope 'gates=[["remote"]]' --scope elements=1 --json reports/exploration/gate-fine.json
 	$(CONFORMANCE) explore --component barrier-handler --scope barriers=2 --scope announcements=1 --scope markers=1 \
 	  --scope ends=1 --scope time=1 --json reports/exploration/barrier-handler.json
 	$(CONFORMANCE) explore --component barrier-handler --scope alternating=false --scope barriers=4 --scope markers=2 \

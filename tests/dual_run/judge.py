@@ -41,8 +41,19 @@ class Programs:
         if component not in self._implementation.components():
             return None
         if component not in self._programs:
-            self._programs[component] = Program(COMPONENTS[component], self._implementation)
+            self._programs[component] = in_its_shape(
+                Program(COMPONENTS[component], self._implementation), implementation
+            )
         return self._programs[component]
+
+
+def in_its_shape(program: Program, implementation: str) -> Program:
+    """Returns the program of a known bug or a legal variant in the shape of the component in which it is tried. A
+    version that knows no shapes has one."""
+    name = implementation.partition(":")[2]
+    tried: list[Any] = [*known_bugs(), *legal_variants()]
+    shape = next((getattr(one, "shape", "") for one in tried if one.id == name), "")
+    return program.pinned(shape) if shape else program
 
 
 def catalogue() -> dict[str, Any]:
@@ -93,6 +104,12 @@ def readable(text: str) -> str:
     return re.sub(r'(\["fault", "[^"]*", "[^"]*"), 1\]', r"\1]", text)
 
 
+def is_for(program: Program, config: Any) -> bool:
+    """Returns whether a program is tried with this configuration."""
+    has_shape = getattr(program, "has_shape", None)
+    return program.understands(config) and (has_shape is None or has_shape(config))
+
+
 def judge(programs: Programs, implementation: str, text: str) -> dict[str, Any]:
     """Judge a scenario that was drawn elsewhere."""
     try:
@@ -100,7 +117,7 @@ def judge(programs: Programs, implementation: str, text: str) -> dict[str, Any]:
     except SchemaError as error:
         return {"unreadable": str(error)}
     program = programs.program(implementation, scenario.component)
-    if program is None or not program.understands(scenario.config):
+    if program is None or not is_for(program, scenario.config):
         return {"unreadable": f"{implementation} lacks {scenario.component} in this configuration"}
     return judged(program, run_scenario(program, scenario.config, scenario.steps, record=True))
 
