@@ -1,6 +1,6 @@
 """How the barriers of a checkpoint come together in a task. Ledgers of components that take barriers have it.
 
-It is what Flink's `SingleCheckpointBarrierHandler` knows, without what that does: rules compare the two.
+It is the state of Flink's `SingleCheckpointBarrierHandler`. Rules compare the actions of an implementation with it.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from conformance.ports import CheckpointReason
 
 
 class Checkpoints:
-    """The checkpoints that a channel may hear of. Their ids grow."""
+    """The checkpoints that a channel may be notified of. Their ids grow."""
 
     __slots__ = ("last_barrier", "newest", "started", "stopped", "without_barrier")
 

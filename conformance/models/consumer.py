@@ -151,9 +151,7 @@ def the_consumer_is_notified_of_priority_events(waiting: Waiting, seen: Seen[obj
     notified of it, the consumer knows that it has priority: it was notified of a priority event since its last take
     began, or that take returned that one follows."""
     consumer = waiting[0]
-    return _must_know(
-        waiting, consumer.expects_priority, " of priority", "it was notified of data at most, not of priority"
-    )
+    return _must_know(waiting, consumer.expects_priority, " of a priority event", "it was not notified of one")
 
 
 def _must_know(waiting: Waiting, knows: bool, of_what: str, observed: str) -> Judgement:

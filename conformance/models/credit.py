@@ -34,7 +34,7 @@ class Credit:
 
 
 class Demand(Credit):
-    """The credit of a producer that says its backlog, and how much of it this requires."""
+    """The credit of a producer that sends its backlog, and how much credit that backlog requires."""
 
     __slots__ = ("required",)
 
@@ -50,7 +50,7 @@ class Demand(Credit):
         self.required -= 1
 
     def hear_backlog(self, backlog: int) -> None:
-        """Notes the backlog that the producer said."""
+        """Notes the backlog that the producer sent."""
         self.required = backlog + self.exclusive
 
     def backlog(self) -> int:
@@ -59,7 +59,7 @@ class Demand(Credit):
 
     def lose(self) -> None:
         """Notes that the channel gives its floating buffers back: without exclusive buffers, nothing is left, and
-        nothing is required before the producer says a backlog again."""
+        nothing is required before the producer sends a backlog again."""
         if not self.exclusive:
             self.granted = self.required = 0
 

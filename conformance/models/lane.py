@@ -71,7 +71,7 @@ class Recovered:
         """Whether the operation that queues the end of recovered data has begun; whether it is over; whether the task
         took the end."""
         self.consumed_again = False
-        """Whether the task was said to take the end once more, or where none could come."""
+        """Whether it was signalled that the task took the end a second time, or took one that could not come."""
         self.end_left = False
         """Whether an end of recovered data that was handed over may be left, which takes a turn of its own."""
         self.seq: int | None = None

@@ -1,4 +1,4 @@
-"""Who has looked for something to do and found nothing, since anything else happened."""
+"""Who has looked for something to do and found nothing since something else last happened."""
 
 from __future__ import annotations
 

@@ -72,7 +72,8 @@ def judge_count(counted: Counted, got: int) -> Judgement:
     least, most = counted
     if least <= got <= most:
         return least > 0
-    owed = f"{are(least, 'buffer')} queued, so the number of buffers in use must be {least} to {most}"
+    due = str(least) if least == most else f"{least} to {most}"
+    owed = f"{are(least, 'buffer')} queued, so the number of buffers in use must be {due}"
     return Broken(FailureClass.PROTOCOL, owed, f"the number is {got}")
 
 

@@ -25,7 +25,10 @@ def steps_words(found: Found, components: Components = COMPONENTS) -> str:
     """Return the steps of the scenario of a finding on one line."""
     scenario = found.scenario
     component = components[scenario.component]
-    return "; ".join(step_in_words(step, component) for step in scenario.steps) or "none: the fair drain is enough"
+    return (
+        "; ".join(step_in_words(step, component) for step in scenario.steps)
+        or "no steps: the drain that ends every run shows it"
+    )
 
 
 def assumed_words(name: str, report: Report | None) -> str:

@@ -86,7 +86,7 @@ def _cell(column: Column, slug: str) -> RenderableType:
 def _findings_table(component: str, columns: Sequence[Column]) -> Table:
     note = "steps: of the shortest scenario known; seen: in how many scenarios."
     if any(one.steps == 0 for column in columns for one in column.findings):
-        note += " 0 steps: nothing but the fair drain is needed."
+        note += " 0 steps: the drain that ends every run shows it."
     table = simple_table(f"{component}: what failed", note)
     if len(columns) > 1:
         table.add_column("implementation", overflow="fold")

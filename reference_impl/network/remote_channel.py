@@ -129,7 +129,7 @@ class RemoteChannel(Faulty, PhysicalChannel, RemoteChannelPort):
             await self.hear_backlog(backlog)
 
     async def hear_backlog(self, backlog: int) -> None:
-        """R14. The producer said its backlog, with an element or in a message of its own (Flink: `onSenderBacklog`)."""
+        """R14. The producer sent its backlog, with an element or in a message of its own (Flink: `onSenderBacklog`)."""
         async with self.lock:
             credit = 0 if self.released else await self.buffers.request_floating(backlog)
         self.buffers.announce(credit)

@@ -32,7 +32,7 @@ Ended: TypeAlias = tuple[tuple[int, ...], int, int, bool]
 
 
 class Act:
-    """One operation of the handler: what it must do, what it may, and what it has done that it must not."""
+    """One operation of the handler: what it must do, what it may do, and what it has done wrongly."""
 
     __slots__ = ("may_decline", "may_resume", "must_decline", "ongoing", "prioritized_unannounced", "resumed_unblocked")
 
@@ -46,8 +46,8 @@ class Act:
         self.may_resume = 0
         """A source, counted from 1, that it may resume although nothing blocks it."""
         self.resumed_unblocked = self.prioritized_unannounced = 0
-        """A channel, counted from 1, that it has resumed although it was not blocked; one of which it has turned a
-        barrier into a priority event that was not announced, or was taken."""
+        """A channel, counted from 1, that it has resumed although it was not blocked; one whose barrier it has turned
+        into a priority event although this barrier was not announced, or was taken."""
 
 
 class Clock:
@@ -57,10 +57,10 @@ class Clock:
 
     def __init__(self) -> None:
         self.starts: tuple[int, ...] = ()
-        """When the alignment of the current checkpoint may have started: with the first of it that came, with the end
-        of a channel before its first barrier, or with that barrier."""
+        """When the alignment of the current checkpoint may have started: with the first event of it, with the end of a
+        channel before its first barrier, or with that barrier."""
         self.past: tuple[Ended, ...] = (((0,), 0, 0, False),)
-        """The older alignments about which the handler may return, if the current one need not have started."""
+        """The older alignments whose times the handler may return, if the current one need not have started."""
 
     def start(self, now: int) -> None:
         """Notes that the alignment of the current checkpoint may start now."""
@@ -74,7 +74,7 @@ class Clock:
             self.starts = ()
 
     def times(self, now: int, triggered: int) -> set[Times]:
-        """Returns what the handler may return about its alignments now. What one took that was declined may be
+        """Returns the times of alignments that the handler may return now. Those of a declined one may be
         forgotten."""
         known: set[Times] = set()
         for starts, end, when, declined in (*self.past, (self.starts, now, triggered, False)):
@@ -85,7 +85,8 @@ class Clock:
 
 
 class Ledger(PortLedger):
-    """What the handler is given, it is given at once, so the newest checkpoint upstream is that of the alignment."""
+    """The handler gets each event as soon as a channel delivers it: the newest checkpoint upstream is that of the
+    alignment."""
 
     __slots__ = ("act", "alignment", "clock", "config", "prioritized", "sources", "started", "stopped", "upstream")
 
@@ -116,7 +117,7 @@ class Ledger(PortLedger):
 
     # ---- queries -----------------------------------------------------------------------------------------------------
     def times(self) -> set[Times]:
-        """Returns what the handler may return about its alignments now."""
+        """Returns the times of alignments that the handler may return now."""
         return self.clock.times(self.upstream.now, self._triggered())
 
     def _triggered(self) -> int:

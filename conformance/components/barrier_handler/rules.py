@@ -30,7 +30,7 @@ RULES = Rules[Ledger]("barrier-handler", answers_property("barrier-handler"))
 rule, adopt = RULES.rule, RULES.adopt
 Acted = Seen[None, *tuple[Any, ...]]
 GIVEN = (*steps.BARRIERS, steps.rpc_barrier, steps.announcement)
-"""The steps in which the handler may hear of a newer checkpoint that is to be taken."""
+"""The steps in which the handler may learn of a newer checkpoint that is to be taken."""
 
 
 def triggered(seen: Acted) -> list[CheckpointTriggered]:
@@ -167,10 +167,10 @@ def an_announced_barrier_of_a_late_checkpoint_overtakes(ledger: Ledger, seen: Ac
 
 @rule(*steps.ACTS, invariant="I-31", tickets=("FLINK-19681",), after_learning=True, signals=(BarrierPrioritized,))
 def only_an_announced_barrier_overtakes(ledger: Ledger, seen: Acted) -> Judgement:
-    """The handler turns a barrier into a priority event only if it was announced with this sequence number and was not
-    taken, and once."""
+    """The handler turns a barrier into a priority event only if the barrier was announced with this sequence number and
+    was not taken, and at most once."""
     if ledger.act.prioritized_unannounced:
-        owed = "a barrier may overtake only if it was announced with this sequence number and was not taken, and once"
+        owed = "a barrier may overtake once, under the sequence number that was announced, and only until it is taken"
         what = f"a barrier of channel {ledger.act.prioritized_unannounced - 1} was asked to overtake"
         return Broken(FailureClass.PROTOCOL, owed, what)
     return True
@@ -190,7 +190,7 @@ def _must_decline(ledger: Ledger, seen: Acted) -> Judgement:
 
 @rule(*GIVEN, invariant="I-50", tickets=("FLINK-19681",), after_learning=True)
 def a_newer_checkpoint_subsumes_the_one_in_progress(ledger: Ledger, seen: Acted) -> Judgement:
-    """If the handler hears of a newer checkpoint while another one is in progress, the older one is declined with the
+    """If the handler learns of a newer checkpoint while another one is in progress, the older one is declined with the
     reason declined-subsumed."""
     return _must_decline(ledger, seen)
 
@@ -241,7 +241,7 @@ def a_checkpoint_that_is_over_stays_over(ledger: Ledger, seen: Acted) -> Judgeme
         return False
     for signal in seen.signals:
         if type(signal) in (CheckpointTriggered, CheckpointDeclined, BarrierPrioritized, InputsCheckpointStarted):
-            owed = f"checkpoint {seen.operands[1]} is obsolete, and must lead to nothing"
+            owed = f"checkpoint {seen.operands[1]} is obsolete, so its event must change no checkpoint and no barrier"
             return Broken(FailureClass.PROTOCOL, owed, f"the handler signalled this: {signalled(signal)}")
     return True
 
@@ -310,8 +310,11 @@ def the_inputs_stop_a_checkpoint_when_it_is_over(ledger: Ledger, seen: Acted) ->
     over = ledger.started != ledger.alignment.current or not ledger.alignment.pending
     if over is (ledger.stopped >= ledger.started):
         return over
-    owed = f"checkpoint {ledger.started} is {'over' if over else 'in progress'}"
-    return Broken(FailureClass.STUCK, owed, f"the inputs were {'not ' if over else ''}notified that it is over")
+    if over:
+        owed = f"checkpoint {ledger.started} is over, so the inputs must be asked to stop it"
+        return Broken(FailureClass.STUCK, owed, "they were not asked to stop it")
+    owed = f"checkpoint {ledger.started} is in progress, so the inputs must not be asked to stop it"
+    return Broken(FailureClass.STUCK, owed, "they were asked to stop it")
 
 
 # ---- what fails ------------------------------------------------------------------------------------------------------
@@ -346,7 +349,9 @@ def the_checkpoint_in_progress_is_known(ledger: Ledger, seen: Seen[int | None]) 
     if seen.value == owed:
         return True
     what = f"checkpoint {owed} is in progress" if owed else "no checkpoint is in progress"
-    return Broken(FailureClass.PROTOCOL, what, f"the handler named {checkpoints([seen.value] if seen.value else [])}")
+    return Broken(
+        FailureClass.PROTOCOL, what, f"the handler returned {checkpoints([seen.value] if seen.value else [])}"
+    )
 
 
 @rule(steps.alignment_times, invariant="I-51", tickets=("FLINK-23201",))

@@ -44,13 +44,16 @@ def credit_of_a_chain_is_backed_by_buffers(ledger: Ledger, seen: Seen[object]) -
         number = lane.credit.granted + lane.at_consumer
         judged |= number != 0
         if number > exclusive + floating:
-            owed = f"a channel has {many(exclusive, 'exclusive buffer')} and shares {many(floating, 'floating buffer')}"
-            return Broken(FailureClass.PROTOCOL, owed, f"credit and waiting data need {many(number, 'buffer')}")
+            has = f"{many(exclusive, 'exclusive buffer')} and shares {many(floating, 'floating buffer')}"
+            owed = f"channel {lane.channel} has {has}: its credit and the data that waits in it must need no more"
+            return Broken(FailureClass.PROTOCOL, owed, f"they need {many(number, 'buffer')}")
         if number > exclusive:
             borrowed += number - exclusive
     if borrowed > floating:
-        owed = f"the channels share {many(floating, 'floating buffer')}"
-        return Broken(FailureClass.PROTOCOL, owed, f"credit and waiting data of all channels need {borrowed} of them")
+        owed = (
+            f"the channels share {many(floating, 'floating buffer')}: their credit and waiting data must need no more"
+        )
+        return Broken(FailureClass.PROTOCOL, owed, f"they need {many(borrowed, 'floating buffer')}")
     return judged
 
 

@@ -81,7 +81,7 @@ class Ledger(PortLedger):
         self.consuming = False
         """Whether the consumer is in the middle of something: a poll, or a checkpoint that it was asked for."""
         self.urgent: dict[str, int] = {}
-        """By what the barrier must pass, a channel in which an unaligned barrier was due when the last poll began."""
+        """By what an unaligned barrier must pass, a channel whose barrier was due when the last poll began."""
         self.checkpoints = Checkpoints()
         self.alignment = BarrierAlignment(len(config.channels))
         """The consumer acknowledges a checkpoint as soon as it is triggered, and triggers it with the last barrier."""

@@ -247,7 +247,7 @@ def a_checkpoint_fails_for_a_reason(ledger: Ledger, seen: Seen[object]) -> Judge
             continue
         judged = True
         if not checkpoint.may_fail and not threw(seen.signals):
-            owed = f"nothing has happened since the trigger of checkpoint {checkpoint.number} that makes it fail"
+            owed = f"nothing has happened since the trigger of checkpoint {checkpoint.number} that could make it fail"
             return Broken(FailureClass.PROTOCOL, owed, "its result is a failure")
     return judged
 
@@ -289,8 +289,10 @@ def a_result_waits_for_nothing_else(ledger: Ledger, seen: Seen[object]) -> Judge
         if not one.done or one.is_over():
             continue
         if one.result is None and not one.awaited:
-            owed = f"every event before the cut of checkpoint {one.number} has ended, so there must be a result"
-            return Broken(FailureClass.ORPHANED, owed, "there is none")
+            owed = (
+                f"the futures of all events before the cut of checkpoint {one.number} have ended: it must have a result"
+            )
+            return Broken(FailureClass.ORPHANED, owed, "it has none")
         judged |= one.result is not None
     return judged
 

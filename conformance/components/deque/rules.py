@@ -90,7 +90,7 @@ def priority_elements_are_counted_right(ledger: Ledger, seen: Seen[int]) -> Judg
     """The deque returns how many priority elements it contains."""
     if seen.value == ledger.priority:
         return True
-    owed = f"the deque contains {many(ledger.priority, 'priority element')}"
+    owed = f"the deque contains {many(ledger.priority, 'priority element')}, and must return this number"
     return Broken(FailureClass.PROTOCOL, owed, f"it returned {seen.value}")
 
 

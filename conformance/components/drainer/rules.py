@@ -69,7 +69,7 @@ def _nothing_is_left(ledger: Ledger, of_fetched: bool) -> Judgement:
     for channel in recovered.not_empty():
         if bool(recovered.state[channel]) is of_fetched:
             gate, number = recovered.channels[channel]
-            owed = f"something is left in channel {number} of gate {gate}, so that the task must get it"
+            owed = f"something is left in channel {number} of gate {gate}, so the task must get it"
             return Broken(FailureClass.STUCK, owed, "the task found nothing")
     return any(bool(ids) is of_fetched for ids in recovered.state)
 

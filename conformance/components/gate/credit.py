@@ -28,6 +28,6 @@ class Credit(Demand):
             self.spend()
         if backlog >= 0:
             self.hear_backlog(backlog)
-        if element.data_type.blocks_upstream:  # a blocked producer asks for nothing until it says a backlog again
+        if element.data_type.blocks_upstream:  # a blocked producer asks for nothing until it sends a backlog again
             self.required = 0
             self.lose()

@@ -118,7 +118,7 @@ class Ledger(PortLedger):
         self.arriving: Element = NOTHING
         """The element that it is delivering."""
         self.backlog = -1
-        """How much the producer says that waits behind that element; -1: it does not say."""
+        """The backlog with which that element comes; -1: it comes without one."""
         self.moving: Side | None = None
         """The channel in which an announced barrier is being converted to a priority event; None: none."""
         self.announced: dict[tuple[int, int], int] = {}
@@ -240,7 +240,7 @@ class Ledger(PortLedger):
         return self.released
 
     def is_unsure(self, checkpoint: int) -> bool:
-        """Returns whether the ledger cannot know of any channel what must have been written for the checkpoint."""
+        """Returns whether the ledger knows of no channel what must have been written for the checkpoint."""
         return False not in [side.input.is_unsure(checkpoint) for side in self.sides]
 
     def strikable(self) -> Sequence[tuple[str, str]]:
@@ -379,7 +379,7 @@ class Ledger(PortLedger):
             self.request(seen, gate)
 
     def read(self, seen: Seen[BufferOrEvent | None]) -> None:
-        """Notes that a poll is over before which the error of a refusal was kept. It may return what came before."""
+        """Notes that a poll is over, while the error of a refusal is kept. It may return what came before."""
         if seen.value is not None:
             self.sides[seen.value.channel].take(seen.value.element)
         elif self.union is not None:
@@ -388,7 +388,7 @@ class Ledger(PortLedger):
 
     # ---- live data ---------------------------------------------------------------------------------------------------
     def begin_arrival(self, channel: int, element: Element, backlog: int = -1) -> None:
-        """Notes that the arrival of a live element begins, and how much the producer says that waits behind it."""
+        """Notes that the arrival of a live element begins, and the backlog with which it comes."""
         self.begin()
         side = self.sending = self.sides[channel]
         self.arriving = element

@@ -335,15 +335,15 @@ def more_priority_events_are_returned_only_if_one_waits(ledger: Ledger, seen: Po
 @rule(steps.poll, invariant="I-32", formerly=("empty-polls-do-not-go-on-for-ever",))
 def polls_that_find_nothing_come_to_an_end(ledger: Ledger, seen: Polled) -> Judgement:
     """If nothing is in any channel and no other operation overlaps, three polls in a row that find nothing do not all
-    notify the consumer, so that it may stop polling. In a union this holds of more polls than there are gates plus one
-    (of correspondingly more, if ends of recovered data take turns of their own)."""
+    notify the consumer, so that it may stop polling. In a union this holds for more polls in a row than there are
+    gates plus one (for correspondingly more, if ends of recovered data take turns of their own)."""
     if seen.value is not None:
         return False
     if ledger.union is not None:
         return _left_alone(
             ledger, ledger.union, ledger.consumer.empty_takes + 1, notifies(seen.signals), "was notified"
         )
-    owed = "polls found nothing three times in a row, so the consumer must be left alone until something happens"
+    owed = "polls found nothing three times in a row, so the consumer must not be notified until something happens"
     return ledger.alone and (
         ledger.consumer.empty_takes < 2
         or not notifies(seen.signals)
@@ -352,14 +352,16 @@ def polls_that_find_nothing_come_to_an_end(ledger: Ledger, seen: Polled) -> Judg
 
 
 def _left_alone(ledger: Ledger, union: Union, empty: int, is_called: bool, how: str) -> Judgement:
-    """Judges whether the consumer of a union is left alone, after so many polls in a row that found nothing."""
+    """Judges whether the consumer of a union is not notified again after so many polls in a row that found nothing."""
     if not empty or ledger.is_gone() or ledger.all_ended() or ledger.flying > 1:
         return False
     if not is_called or empty <= len(union.members) + 1 + union.turns_of_ends():
         return not is_called
     if ledger.something_waits():
         return False
-    owed = f"{empty} polls in a row found nothing, and no other operation has run: the consumer must be left alone"
+    owed = (
+        f"{empty} polls in a row found nothing, and no other operation has run: the union must give no reason to poll"
+    )
     return Broken(FailureClass.PROTOCOL, owed, f"it {how}")
 
 
@@ -398,8 +400,8 @@ def a_gate_with_data_is_available(ledger: Ledger, seen: Seen[bool]) -> Judgement
         return False
     if seen.value:
         return True
-    owed = "all channels have ended" if ledger.all_ended() else f"{ledger.first()} can be polled"
-    return Broken(FailureClass.STUCK, owed, "the gate says that it is not available")
+    why = "all channels have ended" if ledger.all_ended() else f"{ledger.first()} can be polled"
+    return Broken(FailureClass.STUCK, f"{why}, so the gate must be available", "it says that it is not available")
 
 
 @rule(

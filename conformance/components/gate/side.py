@@ -154,7 +154,7 @@ class Side(Lane):
 
     # ---- updates -----------------------------------------------------------------------------------------------------
     def begin_arrival(self, element: Element, backlog: int = -1) -> None:
-        """Notes that the arrival of a live element begins, and how much the producer says that waits behind it."""
+        """Notes that the arrival of a live element begins, and the backlog with which it comes."""
         kind = type(element)
         if self.credit is not None:
             self.credit.send(element, backlog)

@@ -132,7 +132,7 @@ def ends_data(ledger: Ledger, side: Side) -> bool:
 
 
 def backlogs(ledger: Ledger) -> Sequence[tuple[int, int]]:
-    """The channels whose producers keep to their credit and may say a backlog, each with some backlogs."""
+    """The channels whose producers keep to their credit and may send a backlog, each with some backlogs."""
     return [
         (number, backlog)
         for number, side in enumerate(ledger.sides)

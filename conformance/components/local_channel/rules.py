@@ -243,7 +243,7 @@ def the_failure_of_a_producer_fails_the_next_take(ledger: Ledger, seen: Took) ->
     if seen.value is not None:
         return True
     return Broken(
-        FailureClass.STUCK, "the producer has failed, and the consumer must learn it", "the take found nothing"
+        FailureClass.STUCK, "the producer has failed, so a take that finds nothing must fail", "it returned nothing"
     )
 
 

@@ -123,7 +123,7 @@ def a_persister_holds_only_what_it_has_written(ledger: Ledger, seen: Seen[Resour
     most, held = ledger.written(), seen.value.segments
     if held <= most:
         return True
-    owed = f"the persister has written {many(most, 'record')}, so it may hold at most as many segments"
+    owed = f"the persister has written {many(most, 'record')}, so it may hold {counted(most, 'segments')}"
     return Broken(FailureClass.LEAKED, owed, f"it holds {counted(held, 'segments')}")
 
 

@@ -73,7 +73,7 @@ class Credit(Demand):
         self.may_return = not self.exclusive
 
     def lose(self) -> None:
-        """Notes that the consumer resumed the producer: no floating buffer is set aside before it says a backlog."""
+        """Notes that the consumer resumed the producer: no floating buffer is set aside before it sends a backlog."""
         super().lose()
         if not self.exclusive:
             self.most = 0

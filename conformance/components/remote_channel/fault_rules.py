@@ -50,7 +50,7 @@ def a_failure_to_send_is_reported(ledger: Ledger, seen: Seen[Any, *tuple[Any, ..
         return True
     if seen.error is None and ledger.flying > 1:
         return Unsure("a take in flight may fail with the error")
-    owed = f"{call_at(struck.place)} failed: the operation must fail with kind io, or the gate be notified"
+    owed = f"{call_at(struck.place)} failed: the operation must fail with an error of kind io, or notify the gate"
     observed = (
         "nobody was notified" if seen.error is None else f"it failed with an error of kind {seen.error.kind.value}"
     )
@@ -86,7 +86,9 @@ def an_error_of_the_producer_fails_the_next_take(ledger: Ledger, seen: Took) -> 
         return False
     if seen.error is not None or seen.value is not None or recovery.ends(seen.signals):
         return True
-    return Broken(FailureClass.STUCK, "an error has come, and the task must learn it", "the take found nothing")
+    return Broken(
+        FailureClass.STUCK, "an error has come, so a take that finds nothing must fail", "it returned nothing"
+    )
 
 
 @rule(

@@ -124,8 +124,8 @@ class Ledger(PortLedger):
         return max(0, credit.exclusive - self.own_recovered()), credit.most
 
     def counted(self) -> tuple[int, int]:
-        """Returns the number of queued buffers, and what 2.3.0 returns: it also counts events, the end of recovered
-        data and the backlog of the producer."""
+        """Returns the number of queued buffers, and what Flink 2.3.0 returns: it also counts events, the end of
+        recovered data and the backlog of the producer."""
         lane, credit = self.lane, self.credit
         least = len(lane.waiting) + self.lane.buffers()
         elements = len(lane.waiting) + len(lane.live) + len(lane.urgent) + (lane.finishing and not lane.consumed)

@@ -55,8 +55,8 @@ def a_poll_fails_if_the_producer_has_failed(ledger: Ledger, seen: Seen[BufferAnd
         return False
     if seen.value is not None:
         return True
-    owed = "the producer has failed, and the consumer must learn it from the poll"
-    return Broken(FailureClass.STUCK, owed, "the poll returned nothing")
+    owed = "the producer has failed, so a poll that finds nothing must fail"
+    return Broken(FailureClass.STUCK, owed, "it returned nothing")
 
 
 # ---- goals -----------------------------------------------------------------------------------------------------------

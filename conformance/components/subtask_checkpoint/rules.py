@@ -311,7 +311,7 @@ def the_writer_learns_that_the_inputs_are_done(ledger: Ledger, seen: Seen[None, 
         return False
     if SubtaskCall.WRITER_FINISH_INPUT in one.told:
         return True
-    owed = f"the inputs have handed over all data of checkpoint {seen.operands[0]}, and the writer must learn it"
+    owed = f"the inputs have handed over all data of checkpoint {seen.operands[0]}, so the writer must be notified"
     return Broken(FailureClass.STUCK, owed, "the writer was not called")
 
 
