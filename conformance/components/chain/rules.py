@@ -324,8 +324,8 @@ def an_aligned_checkpoint_holds_no_channel_state(ledger: Ledger, seen: Seen[obje
 @rule(steps.snapshot, steps.restore, invariant="I-62", needs=READBACK, formerly=("a-checkpoint-says-how-far-it-is",))
 def the_status_of_a_checkpoint_is_read_back(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """An acknowledged checkpoint reads back with the status completed, a declined one with the status declined, the
-    one of which the consumer has taken a barrier last with the status pending until then, and one of which the consumer
-    has not heard with the status absent."""
+    one of which the consumer has taken a barrier last with the status pending until then, and one that the consumer
+    does not know with the status absent."""
     checkpoint = ledger.history.reading
     if checkpoint not in ledger.checkpoints.known or checkpoint in ledger.checkpoints.unwritten:
         return False

@@ -147,8 +147,8 @@ def _report_go(one: Attempt, why: str) -> Broken:
 
 @rule(*SETTLING, invariant="CP32", tickets=("FLINK-28639",), needs=BLOCKED, after_learning=True)
 def an_abort_that_overtakes_the_beginning_lets_reports_go(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """When the task of a subtask is notified that a checkpoint was aborted, its reports leave, also if it hears of the
-    beginning of the checkpoint later."""
+    """When the task of a subtask is notified that a checkpoint was aborted, its reports leave, also if it is notified
+    of the beginning of the checkpoint later."""
     if ledger.turns.queue:
         return False
     for one, cause in _silent(ledger):
