@@ -97,12 +97,12 @@ def test_without_unaligned_checkpoints_no_timer_is_set(handler):
 def test_a_start_is_refused_or_fails(handler):
     """barrier-handler.md H18, H19."""
     port = handler()
-    assert port.fault(CHECKPOINT_START, FaultKind.REFUSES)
+    assert port.fault(CHECKPOINT_START, FaultKind.REFUSES, 1)
     port.barrier(0, Barrier(1, UNALIGNED), 0)
     struck = FaultStruck(CHECKPOINT_START, FaultKind.REFUSES)
     assert heard(port) == [struck, CheckpointDeclined(1, CheckpointReason.DECLINED)]
     assert port.resources().futures == 0
-    assert port.fault(CHECKPOINT_START, FaultKind.THROWS)
+    assert port.fault(CHECKPOINT_START, FaultKind.THROWS, 1)
     with pytest.raises(PortError) as failed:
         port.barrier(0, Barrier(2, UNALIGNED), 0)
     assert failed.value.kind is ErrorKind.IO

@@ -122,7 +122,7 @@ def test_a_barrier_becomes_unaligned_when_it_is_due(task):
 @pytest.mark.parametrize("kind", [FaultKind.REFUSES, FaultKind.THROWS])
 def test_the_inputs_refuse_or_fail(task, kind):
     """subtask-checkpoint.md T19, T20."""
-    assert task.fault(CHECKPOINT_START, kind)
+    assert task.fault(CHECKPOINT_START, kind, 1)
     with pytest.raises(PortError) as failed:
         task.start_inputs(1, UNALIGNED)
     refused = kind is FaultKind.REFUSES
@@ -133,7 +133,7 @@ def test_the_inputs_refuse_or_fail(task, kind):
 
 def test_operators_that_fail_leave_no_channel_state(task):
     """subtask-checkpoint.md T21."""
-    assert task.fault(OPERATOR_SNAPSHOT, FaultKind.THROWS)
+    assert task.fault(OPERATOR_SNAPSHOT, FaultKind.THROWS, 1)
     task.start_inputs(1, TIMEOUTABLE)
     with pytest.raises(PortError) as failed:
         task.trigger(Barrier(1, TIMEOUTABLE), 0)

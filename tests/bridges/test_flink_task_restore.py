@@ -173,7 +173,7 @@ def test_an_error_of_the_executor_fails_the_task(make):
     task = make(RECOVER_FIRST, ((0,),))
     task.restore()
     heard(task)
-    assert task.fault(CHANNEL_STATE_READ, FaultKind.THROWS)
+    assert task.fault(CHANNEL_STATE_READ, FaultKind.THROWS, 1)
     read_all(task)
     struck, failed = heard(task)
     assert struck == FaultStruck(CHANNEL_STATE_READ, FaultKind.THROWS)
@@ -188,7 +188,7 @@ def test_an_error_of_the_executor_fails_the_task(make):
 def test_an_error_of_the_output_state_gives_its_buffer_back(make):
     """task-restore.md E3, E18: what B-58 does not."""
     task = make(RECOVER_FIRST)
-    assert task.fault(CHANNEL_STATE_READ, FaultKind.THROWS)
+    assert task.fault(CHANNEL_STATE_READ, FaultKind.THROWS, 1)
     task.restore()
     assert heard(task)[-1].state is TaskState.FAILED
     assert task.resources().segments == 0
@@ -197,8 +197,8 @@ def test_an_error_of_the_output_state_gives_its_buffer_back(make):
 def test_an_error_of_the_operators_fails_the_task(make):
     """task-restore.md E18."""
     task = make(RECOVER_FIRST, ((0,),))
-    assert task.fault(OPERATORS_OPEN, FaultKind.THROWS)
-    assert not task.fault(BUFFER_POOL, FaultKind.ENDS)  # recovered data has as many buffers as it needs
+    assert task.fault(OPERATORS_OPEN, FaultKind.THROWS, 1)
+    assert not task.fault(BUFFER_POOL, FaultKind.ENDS, 1)  # recovered data has as many buffers as it needs
     task.restore()
     assert heard(task)[-1].cause.endswith(f"the call at the place {OPERATORS_OPEN} has failed")
     assert task.turn() is Turn.OVER
