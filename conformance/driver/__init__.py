@@ -11,7 +11,7 @@ from conformance.driver.ledger import BROKEN, FAILING, NEXT_CALL, Faults, PortLe
 from conformance.driver.own_rules import (
     ANSWERS,
     COMES_TO_AN_END,
-    NO_CIRCLE,
+    NO_DEADLOCK,
     NO_LOCK_MEANWHILE,
     OF_THREADS,
     ONE_ORDER,
@@ -46,7 +46,7 @@ __all__ = [
     "FAILING",
     "FINISH",
     "NEXT_CALL",
-    "NO_CIRCLE",
+    "NO_DEADLOCK",
     "NO_LOCK_MEANWHILE",
     "NO_OPERANDS",
     "OF_THREADS",

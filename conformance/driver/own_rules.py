@@ -9,11 +9,11 @@ from conformance.driver.rule import NOTHING, Property
 from conformance.ports import Capability
 
 ANSWERS = "operations-return-what-the-interface-says"
-NO_CIRCLE = "threads-do-not-deadlock"
+NO_DEADLOCK = "threads-do-not-deadlock"
 ONE_ORDER = "locks-are-taken-in-one-order"
 NO_LOCK_MEANWHILE = "no-thread-waits-while-it-holds-a-lock"
 COMES_TO_AN_END = "every-operation-ends"
-OF_THREADS = (NO_CIRCLE, ONE_ORDER, NO_LOCK_MEANWHILE, COMES_TO_AN_END)
+OF_THREADS = (NO_DEADLOCK, ONE_ORDER, NO_LOCK_MEANWHILE, COMES_TO_AN_END)
 """The rules of waiting threads, which every component with threads has."""
 ALWAYS_JUDGED = frozenset({ANSWERS, COMES_TO_AN_END})
 """What these rules judge leaves nothing to go on with: an operation that crashed, or that waits without an end."""
@@ -45,11 +45,11 @@ def thread_properties(
     """
     stepping = frozenset({Capability.STEPPING})
     levels = {slug: Level.UNTESTABLE if slug in untestable else Level.MUST for slug in OF_THREADS}
-    for_a_circle = stepping if NO_CIRCLE in untestable else stepping | waits  # a broken one may wait without them
+    for_a_circle = stepping if NO_DEADLOCK in untestable else stepping | waits  # a broken one may wait without them
     return (
         Property(
-            NO_CIRCLE, "No threads are deadlocked.", component, (), _elsewhere,
-            level=levels[NO_CIRCLE], invariant="I-25", tickets=("FLINK-39018", "FLINK-18595"), needs=for_a_circle,
+            NO_DEADLOCK, "No threads are deadlocked.", component, (), _elsewhere,
+            level=levels[NO_DEADLOCK], invariant="I-25", tickets=("FLINK-39018", "FLINK-18595"), needs=for_a_circle,
             formerly=("threads-do-not-wait-in-a-circle",),
         ),
         Property(

@@ -80,27 +80,9 @@ class Move:
     """One kind of step, or one case of it, with the properties that apply to the implementation."""
 
     __slots__ = (
-        "_by_phase",
-        "begin",
-        "call",
-        "cases",
-        "concern",
-        "crashes",
-        "during",
-        "end",
-        "fails",
-        "fresh_port",
-        "goals_if_struck",
-        "interrupts",
-        "judged_if_struck",
-        "judges",
-        "kind",
-        "learn",
-        "place",
-        "quiet",
-        "struck",
-        "thread",
-        "when",
+        "_by_phase", "begin", "call", "cases", "concern", "crashes", "during", "end", "fails", "fresh_port",
+        "goals_if_struck", "interrupts", "judged_if_struck", "judges", "kind", "learn", "place", "quiet", "struck",
+        "thread", "when",
     )  # fmt: skip
 
     def __init__(

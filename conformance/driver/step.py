@@ -77,26 +77,8 @@ class Step(Generic[L, V, *Ops]):
     """
 
     __slots__ = (
-        "_declared",
-        "answers",
-        "begin",
-        "by",
-        "call",
-        "cancels",
-        "case",
-        "crashes",
-        "during",
-        "end",
-        "fails",
-        "fresh_port",
-        "in_words",
-        "key",
-        "learn",
-        "name",
-        "operands",
-        "struck",
-        "weight",
-        "when",
+        "_declared", "answers", "begin", "by", "call", "cancels", "case", "crashes", "during", "end", "fails",
+        "fresh_port", "in_words", "key", "learn", "name", "operands", "struck", "weight", "when",
     )  # fmt: skip
 
     name: str

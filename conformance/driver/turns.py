@@ -1,8 +1,8 @@
 """Turns let paused threads go on, and this module judges how threads wait.
 
 A thread whose operation has begun and not ended is paused. It goes on by turns, which are steps like any other. Four
-rules are judged here: threads are not deadlocked, they take locks in one order, they hold no lock
-while they wait for anything else, and an operation that has begun comes to an end.
+rules are judged here: threads are not deadlocked, they take locks in one order, they hold no lock while they wait for
+anything else, and an operation that has begun comes to an end.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance.driver.judge import Judge
 from conformance.driver.judgement import Broken, FailureClass
-from conformance.driver.own_rules import COMES_TO_AN_END, NO_CIRCLE, NO_LOCK_MEANWHILE, ONE_ORDER
+from conformance.driver.own_rules import COMES_TO_AN_END, NO_DEADLOCK, NO_LOCK_MEANWHILE, ONE_ORDER
 from conformance.driver.step import FINISH, RUN
 from conformance.driver.violation import Violation, as_error, unexpected
 from conformance.ports import Error, ErrorKind, PortError, Signal
@@ -48,7 +48,7 @@ def check_wait(kernel: Kernel, judge: Judge, thread: Thread, at: Waitable) -> No
     """Check whether a thread that must wait is in a deadlock. Raises: Violation."""
     judge.mark(COMES_TO_AN_END)
     if at.holders():
-        judged = judge.mark(NO_CIRCLE)
+        judged = judge.mark(NO_DEADLOCK)
         if judged is not None and (circle := kernel.deadlock()):
             broken = Broken(FailureClass.DEADLOCKED, "every thread must be able to go on", circle)
             raise Violation(judged, broken, thread.operation)

@@ -9,7 +9,7 @@ from typing import Literal
 
 import pytest
 
-from conformance.driver import COMES_TO_AN_END, NO_CIRCLE, NO_LOCK_MEANWHILE, FailureClass, Run, run_scenario
+from conformance.driver import COMES_TO_AN_END, NO_DEADLOCK, NO_LOCK_MEANWHILE, FailureClass, Run, run_scenario
 from conformance.driver.turns import whole
 from conformance.scheduling import Clock, Condition, Future, Lock, Mailbox, Pause, Pool
 from tests.engines.toy import program
@@ -115,7 +115,7 @@ def test_a_thread_may_wait_for_a_lock_with_a_lock():
 
     run = pushed(TakesTwo, "whole")
     assert run.violation is not None
-    assert run.violation.property.slug == NO_CIRCLE
+    assert run.violation.property.slug == NO_DEADLOCK
     assert NO_LOCK_MEANWHILE not in program().exercised(run.exercised)  # it judges no thread that waits for a lock
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.components.recovered_channel import steps
 from conformance.components.recovered_channel.ledger import DESTROYED, REFUSED, WAITING, Ledger
 from conformance.driver import (
-    NO_CIRCLE,
+    NO_DEADLOCK,
     ONE_ORDER,
     Broken,
     FailureClass,
@@ -28,7 +28,7 @@ from conformance.ports import BUFFER_POOL, BufferAndBacklog, DataAvailable, Erro
 RULES = Rules[Ledger](
     "recovered-channel",
     answers_property("recovered-channel"),
-    *thread_properties("recovered-channel", waits=FAULTS, untestable=(NO_CIRCLE, ONE_ORDER)),
+    *thread_properties("recovered-channel", waits=FAULTS, untestable=(NO_DEADLOCK, ONE_ORDER)),
 )
 RELEASED = Never(AFTER, "A conversion releases the channel, which then holds nothing.")
 NO_BUFFERS_ASKED_FOR = Never(AFTER, "A channel that was converted asks for no buffers.")
