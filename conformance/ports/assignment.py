@@ -37,7 +37,8 @@ class AssignmentConfig(Struct, frozen=True, forbid_unknown_fields=True):
     vertices: tuple[Vertex, ...]
     edges: tuple[Edge, ...]
     output_on_downstream: bool = True
-    """Whether the consumers recover it (Flink: `execution.checkpointing.unaligned.recover-output-on-downstream.enabled`)."""
+    """Whether the consumers recover it (Flink:
+    `execution.checkpointing.unaligned.recover-output-on-downstream.enabled`)."""
 
 
 class Assigned(Struct, frozen=True):

@@ -9,7 +9,8 @@ from __future__ import annotations
 MOST = 1 << 15
 """The largest maximum parallelism (Flink: `UPPER_BOUND_MAX_PARALLELISM`)."""
 LEAST_DEFAULT = 1 << 7
-"""The smallest maximum parallelism that is chosen if none is configured (Flink: `DEFAULT_LOWER_BOUND_MAX_PARALLELISM`)."""
+"""The smallest maximum parallelism that is chosen if none is configured (Flink:
+`DEFAULT_LOWER_BOUND_MAX_PARALLELISM`)."""
 _WORD = 0xFFFF_FFFF
 
 

@@ -1,4 +1,4 @@
-"""What a change of parallelism is about: edges, the handles of channel state, and which old subtask feeds which new one."""
+"""What a change of parallelism is about: edges, handles of channel state, which old subtask feeds which new one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class EdgeKind(StrEnum):
 
 
 class InputHandle(Struct, frozen=True):
-    """Names the channel state of an input channel, as an old subtask has stored it (Flink: `InputChannelStateHandle`)."""
+    """Names the state of an input channel, as an old subtask has stored it (Flink: `InputChannelStateHandle`)."""
 
     old_subtask: int
     gate: int
