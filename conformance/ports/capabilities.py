@@ -66,3 +66,18 @@ class Capability(StrEnum):
     """Reports are held back in the subtasks while a checkpoint is in progress. An engine can satisfy `up-gate` in
     another way, for example by storing in the coordinator's state what arrives after its cut. Without it, whether they
     are held back is not judged."""
+    FILTERS_RECORDS = "filters-records"
+    """A task that was rescaled demultiplexes and filters recovered channel state by record (FLINK-35351, FLINK-38930).
+    Without it, no scenario of a filter rescales the task."""
+    ONE_BUFFER_BEFORE_THE_FILTER = "one-buffer-before-the-filter"
+    """What is filtered is read into one heap segment for each task, which is used again for each chunk (FLINK-39519).
+    Without it, where chunks are read into is not judged, and neither `request_before_filter` nor `before_filter` is
+    called."""
+    BOUNDED_FILTER_MEMORY = "bounded-filter-memory"
+    """Recovery needs as much memory for a large state as for a small one: what is filtered goes to buffers of a pool
+    that is bounded, or to files. Without it, as in engines that fall back to the heap, memory is not judged."""
+    PARTIAL_RECORDS_IN_FILES = "partial-records-in-files"
+    """How many bytes of a record that has not ended stay in memory can be configured. Without it, no scenario does."""
+    RESCALES_FORCED_EDGES = "rescales-forced-edges"
+    """Edges with a custom partitioner can have channel state and be rescaled, as if the user forces unaligned
+    checkpoints. Without it, no scenario does that."""
