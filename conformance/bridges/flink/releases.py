@@ -38,8 +38,9 @@ _SHARED = "java_shared"
 COMPONENTS = SourceSet("components", ("java", _SHARED), ("2.3.0", "2.2.1"))
 COORDINATORS = SourceSet("coordinators", ("java_coordinator", _SHARED), ("2.3.0", "2.2.1", "1.20.5"))
 JOBS = SourceSet("jobs", ("java_job", _SHARED), ("2.3.0", "2.2.1", "1.20.5"))
+RESCALING = SourceSet("changes of parallelism", ("java_rescaling", _SHARED), ("2.3.0", "2.2.1", "1.20.5"))
 GUARDED = SourceSet("components without a guard", (*COMPONENTS.folders, "java_guards"), ("2.3.0",))
-SOURCE_SETS = (COMPONENTS, GUARDED, COORDINATORS, JOBS)
+SOURCE_SETS = (COMPONENTS, GUARDED, RESCALING, COORDINATORS, JOBS)
 
 RELEASES = COMPONENTS.releases
 """The releases whose components can be tested, the newest first, which is the default."""
