@@ -54,7 +54,8 @@ class Assigned(Struct, frozen=True):
     outputs: tuple[OutputHandle, ...] = ()
     """The state of its own subpartitions that it recovers."""
     gates: tuple[RescaleMapping | None, ...] = ()
-    """By gate, what is mapped; empty if nothing is. None: nothing is to be recovered through this gate."""
+    """By gate, what is mapped. None: nothing is recovered through this gate. Empty: no gate is mapped, so that the
+    subtask recovers what the old subtask with its number had, in the same channels."""
     partitions: tuple[RescaleMapping | None, ...] = ()
     """By partition, likewise."""
 
@@ -62,41 +63,45 @@ class Assigned(Struct, frozen=True):
 class AssignmentPort(Port):
     """State assignment on the job master (Flink: `StateAssignmentOperation`). Specification: assignment.md.
 
-    A restore is a list of steps: the handles of a checkpoint are held, vertices are rescaled, then `assign` returns who
-    gets what. After that the next checkpoint of the job is collected; after an error, of the job as it was before.
-    There is one thread.
+    A restore is a list of calls: what a checkpoint of the job holds and how the job is changed, in any order, then
+    `assign`, which returns who gets what. Then the job is as it was restored; after an error, as it was before. The
+    next call that is not `assign` begins the next restore, of a checkpoint that holds nothing yet. There is one thread.
     """
 
     @abstractmethod
     def hold_input(self, vertex: int, subtask: int, gate: int, channel: int) -> Answer[None]:
-        """The checkpoint has state of this input channel.
-
-        Raises: PortError ARGUMENT if the job as it was has no such channel; STATE if the handle is held already.
-        """
+        """The checkpoint has state of this input channel. Called once for a channel, and only if the job has it: on a
+        pointwise edge for channel 0."""
 
     @abstractmethod
     def hold_output(self, vertex: int, subtask: int, partition: int, subpartition: int) -> Answer[None]:
-        """The checkpoint has state of this subpartition. Raises: PortError as `hold_input`."""
+        """The checkpoint has state of this subpartition. Called as `hold_input`."""
 
     @abstractmethod
-    def rescale(self, vertex: int, parallelism: int, max_parallelism: int | None = None) -> Answer[None]:
-        """The vertex is restored with this parallelism. The last call before `assign` counts; a vertex that is not
-        rescaled keeps its parallelism.
+    def rescale(self, vertex: int, parallelism: int) -> Answer[None]:
+        """The vertex is restored with this parallelism. The last call counts; a vertex that is not rescaled keeps its
+        parallelism. When `assign` is called, vertices that a forward edge joins have the same."""
 
-        `max_parallelism`: what the job that is restored is configured with; None: nothing, so that it is taken from
-        the state. Raises: PortError ARGUMENT if a parallelism is no number of subtasks.
-        """
+    @abstractmethod
+    def limit(self, vertex: int, max_parallelism: int) -> Answer[None]:
+        """The job that is restored is configured with this maximum parallelism for the vertex, not below the
+        parallelism with which it is restored. The last call counts. If this is not called, nothing is configured, and
+        it is taken from the state."""
 
     @abstractmethod
     def chain(self, edge: int) -> Answer[None]:
         """In the job that is restored, the consumer of this edge is chained to its producer: there is no channel any
-        more. Asked for a forward edge only. An edge that is chained stays so."""
+        more. Called for a forward edge that is the only partition of its producer and the only gate of its consumer, so
+        that no other gate or partition gets another number. An edge that is chained stays so, and nothing is held of it
+        later."""
 
     @abstractmethod
     def assign(self) -> Answer[tuple[Assigned, ...]]:
-        """Return what the new subtasks get, by vertex and subtask: at least those of all vertices that are assigned
-        something. Other subtasks may be there, with nothing.
+        """Return what the new subtasks get: all subtasks of the vertices that take part, that is, of those that have
+        state in channels of theirs, or whose producers or consumers have. Other subtasks may be there, with nothing.
+
+        Called again at once, it is the same question.
 
         Raises: PortError STATE if an edge with state cannot be rescaled, or is chained now; CONFIG if a vertex has more
-        subtasks than its state allows, or another maximum parallelism than its state was stored with.
+        subtasks than the maximum parallelism of its state, or is configured with another one.
         """

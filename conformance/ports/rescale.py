@@ -42,7 +42,8 @@ class InputHandle(Struct, frozen=True):
     gate: int
     """The gates of a vertex are numbered in the order of its edges."""
     old_channel: int
-    """On an edge that is not pointwise: the old subtask of the producer."""
+    """On an edge that is not pointwise: the old subtask of the producer. On another one, channels are counted from 0
+    for each subtask."""
 
 
 class OutputHandle(Struct, frozen=True):
@@ -52,7 +53,7 @@ class OutputHandle(Struct, frozen=True):
     partition: int
     """The partitions of a vertex are numbered in the order of its edges."""
     old_subpartition: int
-    """On an edge that is not pointwise: the old subtask of the consumer."""
+    """On an edge that is not pointwise: the old subtask of the consumer. On another one, as for channels."""
 
 
 class RescaleMapping(Struct, frozen=True):
@@ -62,6 +63,7 @@ class RescaleMapping(Struct, frozen=True):
     old_subtasks: tuple[int, ...]
     """The old subtasks whose channel state it recovers."""
     channels: tuple[tuple[int, ...], ...]
-    """For each of its channels (subpartitions), the old ones that it continues."""
+    """For each of its channels (subpartitions), the old ones that it continues. On a pointwise edge, which is never
+    rescaled, nothing is read here."""
     ambiguous: tuple[int, ...]
     """Those of the old subtasks from which other new subtasks recover, too, so that records are filtered."""
