@@ -1,4 +1,4 @@
-"""Strategies for scenarios: `scenarios` has only steps that are enabled, `any_scenarios` all that are well-formed.
+"""Strategies for scenarios: `enabled_scenarios` has only steps that are enabled, `scenarios` all that are well-formed.
 
 A run skips a step that is not enabled, so that most of the latter do little.
 """
@@ -11,12 +11,14 @@ import hypothesis.strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from conformance.components import COMPONENTS
-from conformance.driver import AnyStep, Components, Program, Violation, World
+from conformance.driver import AnyStep, Components, Faults, Program, Violation, World
 from conformance.engines.drawing import Drawing
 from conformance.engines.search import LENGTH
 from conformance.ports import Implementation, find_implementation
 from conformance.scenarios import Scenario, Step
 
+_FAULT = "fault"
+"""The step in which the driver arms a fault: its operands are the place, the kind and which call it strikes."""
 _WORDS = ("aligned", "unaligned", "recover-first", "in-memory", "pushed")
 _OPERANDS: dict[type, SearchStrategy[Any]] = {
     int: st.integers(0, 5),
@@ -25,7 +27,7 @@ _OPERANDS: dict[type, SearchStrategy[Any]] = {
 }
 
 
-def scenarios(
+def enabled_scenarios(
     component: str,
     implementation: Implementation | None = None,
     most: int = LENGTH,
@@ -33,9 +35,9 @@ def scenarios(
 ) -> SearchStrategy[Scenario]:
     """Draws a scenario of up to `most` steps, each of which was enabled when its turn came.
 
-    The scenario is performed while it is drawn: on this implementation or, without one, on the reference of the suite.
-    It ends early with a step that breaks a property there. As in a state machine, most scenarios are those of the
-    random search, and a scenario shrinks step by step.
+    The scenario is performed while it is drawn, since the ledger enables steps and learns from outcomes: on this
+    implementation or, without one, on the reference of the suite. It ends early with a step that breaks a property
+    there. As in a state machine, most scenarios are those of the random search, and a scenario shrinks step by step.
 
     Raises: KeyError if there is no such component, or the implementation does not offer it. ValueError if the
     implementation understands no configuration of it.
@@ -68,24 +70,56 @@ def _performed(draw: st.DrawFn, program: Program, drawing: Drawing, most: int) -
     return Scenario(program.component.name, config, tuple(performed))
 
 
-def configs(component: str) -> SearchStrategy[Any]:
-    """Draws a configuration of those that a search uses; it shrinks to the first, the simplest."""
-    return st.sampled_from(list(dict.fromkeys(COMPONENTS[component].configs)))
+def configs(component: str, components: Components = COMPONENTS) -> SearchStrategy[Any]:
+    """Draws a configuration of those that a search uses; it shrinks to the first, the simplest.
+
+    Raises: KeyError if there is no such component.
+    """
+    return st.sampled_from(list(dict.fromkeys(components[component].configs)))
 
 
-def steps(component: str) -> SearchStrategy[Step]:
-    """Draws any step of a component, with operands of the right types and of small values."""
+def faults(component: str, components: Components = COMPONENTS) -> SearchStrategy[Step]:
+    """Draws a step that arms a fault, as `("fault", "spill-file-write", "throws", 2)`: at each place where what the
+    component calls can fail, in each way, at the next call or a later one. It shrinks to the first place and the next
+    call.
+
+    Such a step is enabled only if the configuration has `faults=True`, and while the fault can strike.
+
+    Raises: KeyError if there is no such component; ValueError if nothing that it calls can fail.
+    """
+    places = Faults(components[component].port.can_fail)
+    found = [
+        (_FAULT, place, kind, nth)
+        for place, kind in places.possible()
+        for nth in dict.fromkeys(places.calls(place, kind))
+    ]
+    if not found:
+        raise ValueError(f"nothing that the component {component} calls can fail")
+    return st.sampled_from(found)
+
+
+def steps(component: str, components: Components = COMPONENTS) -> SearchStrategy[Step]:
+    """Draws any step of a component, with operands of the right types and of small values.
+
+    Raises: KeyError if there is no such component.
+    """
 
     def of(kind: AnyStep) -> SearchStrategy[Step]:
+        if kind.name == _FAULT:
+            return faults(component, components)
         return st.tuples(st.just(kind.name), *(_OPERANDS[wanted] for wanted in kind.operands.values()))
 
-    return st.one_of([of(kind) for kind in COMPONENTS[component].kinds])
+    return st.one_of([of(kind) for kind in components[component].kinds])
 
 
-def any_scenarios(component: str, most: int = 30) -> SearchStrategy[Scenario]:
-    """Draws a scenario of up to `most` steps, whether they are enabled or not."""
+def scenarios(component: str, most: int = 30, components: Components = COMPONENTS) -> SearchStrategy[Scenario]:
+    """Draws a scenario of up to `most` steps, whether they are enabled or not. It is there for tests of what reads
+    scenarios; to find what is wrong with an implementation, draw `enabled_scenarios`.
+
+    Raises: KeyError if there is no such component.
+    """
     return st.builds(
         lambda config, chosen: Scenario(component, config, tuple(chosen)),
-        configs(component),
-        st.lists(steps(component), max_size=most),
+        configs(component, components),
+        st.lists(steps(component, components), max_size=most),
     )

@@ -20,6 +20,9 @@ class Vertex(Struct, frozen=True, forbid_unknown_fields=True):
     parallelism: Annotated[int, Meta(ge=1, le=MOST)]
     max_parallelism: Annotated[int, Meta(ge=1, le=MOST)]
 
+    def __str__(self) -> str:
+        return f"{self.name}({self.parallelism})"
+
 
 class Edge(Struct, frozen=True, forbid_unknown_fields=True):
     """An edge of the job. Two edges may join the same vertices."""
@@ -39,6 +42,10 @@ class AssignmentConfig(Struct, frozen=True, forbid_unknown_fields=True):
     output_on_downstream: bool = True
     """Whether the consumers recover it (Flink:
     `execution.checkpointing.unaligned.recover-output-on-downstream.enabled`)."""
+
+    def __str__(self) -> str:
+        ends = self.vertices
+        return ", ".join(f"{one.kind} {ends[one.producer]} → {ends[one.consumer]}" for one in self.edges)
 
 
 class Assigned(Struct, frozen=True):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from conformance.ports.word import Word
 
 
-class Capability(StrEnum):
+class Capability(Word):
     """One feature. The text below a value says what an implementation that claims it promises."""
 
     BLOCKED_PRIORITY_LOCAL = "blocked-priority-local"

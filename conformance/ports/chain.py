@@ -8,7 +8,6 @@ can start, also with another recovery design.
 from __future__ import annotations
 
 from abc import abstractmethod
-from enum import StrEnum
 from typing import ClassVar
 
 from msgspec import Struct
@@ -18,9 +17,10 @@ from conformance.ports.elements import Alignment, Element
 from conformance.ports.faults import BUFFER_POOL, WRITER_THROWS, FaultKind, Places
 from conformance.ports.gate import ChannelKind
 from conformance.ports.port import Answer, Port
+from conformance.ports.word import Word
 
 
-class CheckpointStatus(StrEnum):
+class CheckpointStatus(Word):
     """How far a checkpoint is."""
 
     ABSENT = "absent"

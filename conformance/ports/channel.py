@@ -8,7 +8,6 @@ never repeat within a run.
 from __future__ import annotations
 
 from abc import abstractmethod
-from enum import StrEnum
 from typing import ClassVar
 
 from msgspec import Struct
@@ -28,9 +27,10 @@ from conformance.ports.faults import (
 from conformance.ports.outcomes import ErrorKind, PortError
 from conformance.ports.port import Answer, Port
 from conformance.ports.subpartition import BufferAndBacklog
+from conformance.ports.word import Word
 
 
-class Recovery(StrEnum):
+class Recovery(Word):
     """The recovery design, which decides where recovered input data lives."""
 
     NONE = "none"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from enum import StrEnum
 
 from conformance.ports.elements import Element
 from conformance.ports.port import Answer, Port
+from conformance.ports.word import Word
 
 
-class InputStatus(StrEnum):
+class InputStatus(Word):
     """What the default action of a task returns about its input (Flink: `DataInputStatus`)."""
 
     MORE_AVAILABLE = "more-available"

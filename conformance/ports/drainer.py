@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
@@ -19,6 +18,7 @@ from conformance.ports.faults import (
 )
 from conformance.ports.port import Answer, Port
 from conformance.ports.spill import Piece
+from conformance.ports.word import Word
 
 
 class DrainerConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,7 +34,7 @@ class DrainerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """How many buffers there are for recovered data. A record has one from its push until the task takes it."""
 
 
-class RecoveryTrigger(StrEnum):
+class RecoveryTrigger(Word):
     """What a checkpoint finds that starts now (Flink: `RecoveryCheckpointTrigger`)."""
 
     NOT_READY = "not-ready"

@@ -6,10 +6,12 @@ and at nothing else, as Flink's network stack does (`Buffer.DataType`).
 
 from __future__ import annotations
 
-from enum import Enum, StrEnum
+from enum import Enum
 from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
+
+from conformance.ports.word import Word
 
 
 class DataType(Enum):
@@ -34,7 +36,7 @@ class DataType(Enum):
         self.needs_announcement = announced
 
 
-class Alignment(StrEnum):
+class Alignment(Word):
     """How a checkpoint barrier travels. A timeoutable barrier starts aligned and may become unaligned on the way."""
 
     ALIGNED = "aligned"

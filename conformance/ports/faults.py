@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import TypeAlias
 
 from msgspec import Struct
 
+from conformance.ports.word import Word
 
-class FaultKind(StrEnum):
+
+class FaultKind(Word):
     """How a call fails."""
 
     THROWS = "throws"

@@ -4,7 +4,6 @@ them as one (Flink: `SingleInputGate`, `UnionInputGate`)."""
 from __future__ import annotations
 
 from abc import abstractmethod
-from enum import StrEnum
 from typing import ClassVar
 
 from msgspec import Struct
@@ -20,9 +19,10 @@ from conformance.ports.faults import (
     Places,
 )
 from conformance.ports.port import Answer, Port
+from conformance.ports.word import Word
 
 
-class ChannelKind(StrEnum):
+class ChannelKind(Word):
     """Where the producer of a channel is."""
 
     LOCAL = "local"

@@ -6,7 +6,6 @@ compares values and kinds of errors. Texts are for people, and the suite never c
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -32,9 +31,10 @@ from conformance.ports.elements import Element
 from conformance.ports.faults import FaultStruck
 from conformance.ports.restore_signals import GateConverted, OperatorsOpened, OutputStateRestored, TaskStateChanged
 from conformance.ports.subtask_signals import SubtaskCalled
+from conformance.ports.word import Word
 
 
-class ErrorKind(StrEnum):
+class ErrorKind(Word):
     """Every way in which an operation can fail, with the exception that Flink throws for it."""
 
     STATE = "state"
@@ -59,7 +59,7 @@ class ErrorKind(StrEnum):
     """The implementation did not return within its time limit."""
 
 
-class CheckpointReason(StrEnum):
+class CheckpointReason(Word):
     """Why a checkpoint failed (Flink: `CheckpointFailureReason`)."""
 
     DECLINED = "declined"

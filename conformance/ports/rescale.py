@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from msgspec import Struct
 
+from conformance.ports.word import Word
 
-class EdgeKind(StrEnum):
+
+class EdgeKind(Word):
     """How an edge of the job distributes records (Flink: the partitioner of a stream edge)."""
 
     HASH = "hash"

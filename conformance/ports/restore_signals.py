@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from msgspec import Struct
 
+from conformance.ports.word import Word
 
-class TaskState(StrEnum):
+
+class TaskState(Word):
     """How far a task is (Flink: `ExecutionState`)."""
 
     INITIALIZING = "initializing"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from enum import StrEnum
 from typing import ClassVar
 
 from msgspec import Struct
@@ -12,6 +11,7 @@ from conformance.ports.elements import Element
 from conformance.ports.faults import AVAILABILITY_LISTENER, CHANNEL_STATE_WRITER, PRODUCER, FaultKind, Places
 from conformance.ports.outcomes import CheckpointReason
 from conformance.ports.port import Answer, Port
+from conformance.ports.word import Word
 
 
 class SubpartitionConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,7 +24,7 @@ class SubpartitionConfig(Struct, frozen=True, forbid_unknown_fields=True):
     exclusive_buffers: int = 2
 
 
-class Next(StrEnum):
+class Next(Word):
     """The type of the element that can be polled next; `NONE`: there is none until the consumer is notified."""
 
     NONE = "none"
@@ -51,7 +51,7 @@ class Availability(Struct, frozen=True):
     backlog: int
 
 
-class StateStatus(StrEnum):
+class StateStatus(Word):
     """Whether the channel state writer has the output state of a checkpoint."""
 
     ABSENT = "absent"

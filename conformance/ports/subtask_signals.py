@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from msgspec import Struct
 
+from conformance.ports.word import Word
 
-class StatePart(StrEnum):
+
+class StatePart(Word):
     """The parts of the state of a task that a checkpoint may have, in the order in which Flink waits for them."""
 
     OPERATORS = "operators"
@@ -18,7 +18,7 @@ class StatePart(StrEnum):
     """The in-flight data of the outputs (Flink: `getResultSubpartitionStateFuture`)."""
 
 
-class SubtaskCall(StrEnum):
+class SubtaskCall(Word):
     """What is called, with the method of Flink."""
 
     WRITER_START = "writer-start"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
@@ -12,9 +11,10 @@ from conformance.ports.channel import Recovery
 from conformance.ports.elements import Element
 from conformance.ports.faults import BUFFER_POOL, CHANNEL_STATE_READ, OPERATORS_OPEN, FaultKind, Places
 from conformance.ports.port import Answer, Port
+from conformance.ports.word import Word
 
 
-class Turn(StrEnum):
+class Turn(Word):
     """What one turn of the mailbox loop has come to."""
 
     ACTED = "acted"

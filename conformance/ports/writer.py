@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
@@ -20,6 +19,7 @@ from conformance.ports.faults import (
 )
 from conformance.ports.outcomes import CheckpointReason, ErrorKind, PortError
 from conformance.ports.port import Answer, Port
+from conformance.ports.word import Word
 
 
 class WriterConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,7 +36,7 @@ class WriterConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Whether the bytes go to real files, in a folder that the implementation makes and deletes. If not, to memory."""
 
 
-class RequestKind(StrEnum):
+class RequestKind(Word):
     """What a subtask asks of its executor."""
 
     START = "start"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from conformance.components import COMPONENTS
 from conformance.components.subpartition import SubpartitionScenarioConfig
 from conformance.driver import ANSWERS, FailureClass, Program, run_scenario
-from strategies import any_scenarios
+from strategies import scenarios
 from tests import implementations as made
 
 CONFIG = SubpartitionScenarioConfig()
@@ -23,7 +23,7 @@ def test_any_list_of_steps_is_a_scenario(component):
     ready = Program(COMPONENTS[component], made.reference())
 
     @settings(max_examples=300, deadline=None)
-    @given(any_scenarios(component))
+    @given(scenarios(component))
     def check(scenario):
         run = run_scenario(ready, scenario.config, scenario.steps, record=True)
         assert run.violation is None

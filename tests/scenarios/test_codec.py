@@ -28,7 +28,7 @@ from conformance.scenarios import (
 )
 from conformance.scenarios.former import STEPS_OF_SCHEMA_1, STEPS_OF_SCHEMA_2
 from conformance.scenarios.former_gates import component_as_of_today
-from strategies import any_scenarios
+from strategies import scenarios
 
 SMALL = Scenario(
     "subpartition", SubpartitionScenarioConfig(), (("add_buffer", 1), ("finish_recovery", True), ("poll",))
@@ -39,7 +39,7 @@ SMALL = Scenario(
 def test_what_is_written_is_read_again(component):
     validator = jsonschema.Draft202012Validator(codec.schemas()["scenario.schema.json"])
 
-    @given(any_scenarios(component))
+    @given(scenarios(component))
     def check(scenario):
         text = encode_scenario(scenario)
         again = decode_scenario(text, COMPONENTS)
@@ -64,7 +64,7 @@ def test_a_scenario_of_schema_1_means_the_same(component):
     """The names of its steps were other ones; the rest of the file has not changed."""
     former = {today: then for then, today in STEPS_OF_SCHEMA_1.get(component, {}).items()}
 
-    @given(any_scenarios(component))
+    @given(scenarios(component))
     def check(scenario):
         scenario = msgspec.structs.replace(scenario, steps=tuple(map(of_the_next_call, scenario.steps)))
         written = json.loads(encode_scenario(scenario))
@@ -127,7 +127,7 @@ def test_a_history_keeps_to_its_schema(component):
     validator = jsonschema.Draft202012Validator(codec.schemas()["history.schema.json"])
 
     @settings(max_examples=50, deadline=None)
-    @given(any_scenarios(component))
+    @given(scenarios(component))
     def check(scenario):
         text = encode_history(replay(scenario, implementation).history, "reference")
         validator.validate(json.loads(text))

@@ -1,4 +1,4 @@
-"""`scenarios` draws steps that are enabled, finds what is planted, and shrinks to what fails."""
+"""`enabled_scenarios` draws steps that are enabled, finds what is planted, and shrinks to what fails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from conformance.driver import Program, run_scenario
 from conformance.engines.replay import ReplayVerdict, replay
 from conformance.ports import DataAvailable, Implementation, find_implementation
 from conformance.suite import judge
-from strategies import any_scenarios, scenarios
+from strategies import enabled_scenarios, scenarios
 from tests.suite.toy_engine import ToySubpartition
 
 
@@ -28,7 +28,7 @@ def test_every_step_is_enabled(component):
 
     @seed(1)
     @quick(20)
-    @given(scenarios(component))
+    @given(enabled_scenarios(component))
     def check(scenario):
         run = run_scenario(ready, scenario.config, scenario.steps)
         assert tuple(run.performed) == scenario.steps
@@ -77,19 +77,19 @@ def failing(strategy, number: int):
 @pytest.mark.parametrize("number", range(3))
 @pytest.mark.parametrize("drawn_on", [None, Engine()], ids=["reference", "itself"])
 def test_a_broken_put_of_a_queue_is_found_and_shrinks(drawn_on, number):
-    scenario = failing(scenarios("subpartition", drawn_on), number)
+    scenario = failing(enabled_scenarios("subpartition", drawn_on), number)
     assert scenario is not None
     assert len(scenario.steps) == 2
     assert replay(scenario, Engine()).verdict is ReplayVerdict.FAILED
 
 
 def test_steps_that_need_not_be_enabled_pass_over_it():
-    assert failing(any_scenarios("subpartition"), 1) is None
+    assert failing(scenarios("subpartition"), 1) is None
 
 
 def test_a_scenario_of_full_length_can_be_shortened():
     found = find(
-        scenarios("subpartition", most=4), lambda one: len(one.steps) > 1 and one.steps[-1] == ("poll",),
+        enabled_scenarios("subpartition", most=4), lambda one: len(one.steps) > 1 and one.steps[-1] == ("poll",),
         settings=quick(500), random=None,
     )  # fmt: skip
     assert found.steps == (("attach_view",), ("poll",))
@@ -100,7 +100,7 @@ def test_a_scenario_has_no_more_steps_than_wanted():
 
     @seed(1)
     @quick(60)
-    @given(scenarios("subpartition", most=7))
+    @given(enabled_scenarios("subpartition", most=7))
     def check(scenario):
         lengths.add(len(scenario.steps))
 

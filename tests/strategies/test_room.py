@@ -1,0 +1,43 @@
+"""What holds for every strategy of the room."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import strategies
+from tests.strategies.room import NAMES, ROOM, drawn
+
+
+@pytest.mark.parametrize("name", ROOM)
+def test_what_is_drawn_can_be_pasted_into_a_test(name):
+    for value in drawn(ROOM[name]()):
+        pasted = eval(repr(value), dict(NAMES))
+        assert pasted == value
+        assert repr(pasted) == repr(value)
+        hash(value)  # frozen
+
+
+def test_every_strategy_is_in_the_room():
+    drawing = {name.partition("(")[0].partition(",")[0].partition(" ")[0] for name in ROOM}
+    assert {name for name in strategies.__all__ if name.islower()} - {*TEXTS} == drawing
+
+
+TEXTS: tuple[str, ...] = ()
+"""What is no strategy."""
+
+
+def test_every_process_draws_the_same():
+    def said(hash_seed: str) -> str:
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        return subprocess.run(
+            [sys.executable, "-m", "tests.strategies.room"],
+            env=environment, capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+
+    one, other = said("1"), said("2")
+    assert one == other
+    assert one.count("\n") >= 30
