@@ -56,6 +56,7 @@ NAMELESS = ("driver", "models", "engines", "campaigns", "reporting", "suite", "b
 """Rooms in which no component is named: they are handed one, or look one up in what they are handed."""
 
 ONLY_IN = {
+    "faker": ("strategies/texts.py",),
     "pyspark": ("conformance/campaigns/spark*.py",),
     "pyarrow": ("conformance/campaigns/spark*.py", "conformance/campaigns/store.py"),
 }

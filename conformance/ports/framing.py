@@ -25,11 +25,18 @@ class Record(Struct, frozen=True, tag="record", omit_defaults=True):
     """How many bytes it takes, with its framing: at least `smallest(timestamp)`."""
     timestamp: int | None = None
 
+    def __str__(self) -> str:
+        at = "" if self.timestamp is None else f" at {self.timestamp}"
+        return f"record {self.id}{at} for key {self.key}, {self.size} bytes"
+
 
 class Watermark(Struct, frozen=True, tag="watermark"):
     """No record with a smaller timestamp follows."""
 
     time: int
+
+    def __str__(self) -> str:
+        return f"watermark {self.time}"
 
 
 class Status(Struct, frozen=True, tag="status"):
@@ -37,17 +44,26 @@ class Status(Struct, frozen=True, tag="status"):
 
     active: bool
 
+    def __str__(self) -> str:
+        return "active" if self.active else "idle"
+
 
 class LatencyMarker(Struct, frozen=True, tag="latency-marker"):
     """Measures how long an element takes."""
 
     time: int
 
+    def __str__(self) -> str:
+        return f"latency marker {self.time}"
+
 
 class Attributes(Struct, frozen=True, tag="attributes"):
     """What the records that follow have in common (Flink: `RecordAttributes`)."""
 
     backlog: bool
+
+    def __str__(self) -> str:
+        return "backlog" if self.backlog else "no backlog"
 
 
 class Unreadable(Struct, frozen=True, tag="unreadable"):

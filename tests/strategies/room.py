@@ -15,24 +15,37 @@ from hypothesis.strategies import SearchStrategy
 import strategies
 from conformance import ports
 from conformance.components import COMPONENTS
-from conformance.ports import assignment, rescale
+from conformance.ports import assignment, filter, framing, rescale
 from conformance.scenarios import Scenario
 from strategies import (
+    RescalePlan,
     chunkings,
     configs,
+    elements,
     enabled_scenarios,
     faults,
     keys,
+    records,
     rescale_plans,
     scenarios,
+    sizes,
     steps,
     topologies,
+    virtual_states,
 )
 
 ROOM: dict[str, Callable[[], SearchStrategy[Any]]] = {
     "keys": keys,
     "keys, some of them hot": partial(keys, 100, hot=3),
+    "sizes": sizes,
+    "sizes, of a small page": partial(sizes, 17),
+    "records": records,
+    "records, readings": partial(records, "reading", keys(4), sizes(64)),
+    "elements": elements,
+    "elements, markers alone": partial(elements, watermarks=False, statuses=False, markers=True),
     "chunkings": partial(chunkings, 100, 16),
+    "virtual_states": partial(virtual_states, RescalePlan((7, 2))),
+    "virtual_states, of any plan": lambda: rescale_plans().flatmap(virtual_states),
     "rescale_plans": rescale_plans,
     "topologies": topologies,
     "topologies of forward edges": partial(topologies, 6, [rescale.EdgeKind.FORWARD, rescale.EdgeKind.HASH]),
@@ -45,7 +58,7 @@ ROOM: dict[str, Callable[[], SearchStrategy[Any]]] = {
 
 NAMES = {
     **{name: getattr(ports, name) for name in ports.__all__},
-    **vars(assignment), **vars(rescale),
+    **vars(assignment), **vars(filter), **vars(framing), **vars(rescale),
     **{name: getattr(strategies, name) for name in strategies.__all__},
     **{one.config_type.__name__: one.config_type for one in COMPONENTS.values()},
     "Scenario": Scenario,
@@ -71,8 +84,14 @@ def drawn(strategy: SearchStrategy[Any], count: int = 30, number: int = 1) -> li
     return found
 
 
+PRINTED = (
+    "keys, some of them hot", "chunkings", "rescale_plans", "topologies", "virtual_states, of any plan",
+    "enabled_scenarios(gate)",
+)  # fmt: skip
+
+
 def printed() -> Iterator[str]:
-    for name in ("keys, some of them hot", "chunkings", "rescale_plans", "topologies", "enabled_scenarios(gate)"):
+    for name in PRINTED:
         for value in drawn(ROOM[name](), 10):
             yield f"{name}: {value!r}"
 

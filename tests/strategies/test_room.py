@@ -23,10 +23,10 @@ def test_what_is_drawn_can_be_pasted_into_a_test(name):
 
 def test_every_strategy_is_in_the_room():
     drawing = {name.partition("(")[0].partition(",")[0].partition(" ")[0] for name in ROOM}
-    assert {name for name in strategies.__all__ if name.islower()} - {*TEXTS} == drawing
+    assert {name for name in strategies.__all__ if name.islower()} - OTHERS == drawing
 
 
-TEXTS: tuple[str, ...] = ()
+OTHERS = {"described", "recovered_gate"}
 """What is no strategy."""
 
 
@@ -40,4 +40,4 @@ def test_every_process_draws_the_same():
 
     one, other = said("1"), said("2")
     assert one == other
-    assert one.count("\n") >= 30
+    assert one.count("\n") >= 40
