@@ -18,6 +18,8 @@ from conformance.ports import (
     DequePort,
     DrainerConfig,
     DrainerPort,
+    FilterConfig,
+    FilterPort,
     GateConfig,
     GatePort,
     Implementation,
@@ -49,6 +51,7 @@ from .network.remote_channel import RemoteChannel
 from .network.subpartition import Subpartition
 from .network.union_gate import UnionGate
 from .state.drainer.recovery import Recovering
+from .state.filter.filter import Filter
 from .state.persister import Persister
 from .state.spill.spill import Spill
 from .state.writer.writer import ChannelStateWriter
@@ -105,6 +108,7 @@ class Reference(Implementation):
             "subtask-checkpoint": self._subtask_checkpoint,
             "spill": self._spill,
             "task-restore": self._task_restore,
+            "filter": self._filter,
         }
 
     def _deque(self, config: Any) -> DequePort:
@@ -148,6 +152,9 @@ class Reference(Implementation):
 
     def _spill(self, config: SpillConfig) -> SpillPort:
         return Spill(config)
+
+    def _filter(self, config: FilterConfig) -> FilterPort:
+        return Filter(config)
 
     def _task_restore(self, config: TaskRestoreConfig) -> TaskRestorePort:
         return TaskRestore(config, self.design)

@@ -131,7 +131,7 @@ class FilterPort(Port):
 
     The scenario says which bytes are read next, so that it can cut anywhere. A port reads them out of the bytes that
     `framing.encode` returns for the elements, and decodes what is taken with `framing.Decoder`. When the segment before
-    the filter is given back, the port overwrites it, so that whoever still reads it is seen. Signals: `FaultStruck`.
+    the filter is given back, the port overwrites it, so that a read of it is noticed. Signals: `FaultStruck`.
     """
 
     can_fail: ClassVar[Places] = {

@@ -1,0 +1,1 @@
+"""The fetch of recovered channel state by a task, which filters it after a rescale."""

@@ -1,0 +1,85 @@
+"""The channels of the task that restores, into which recovered data goes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from conformance.ports import CHANNEL_PUSH, ErrorKind, PortError, Taken
+from conformance.ports.framing import Decoder, Recovered, Unreadable
+from conformance.scheduling import Lock
+
+from ...faults import Faults
+from .buffers import NetworkBuffer
+from .virtual_channel import Descriptor
+
+
+class Pushed(NamedTuple):
+    """What waits in a channel."""
+
+    buffer: NetworkBuffer
+    descriptor: Descriptor | None
+    """Of which virtual channel its bytes are, if they are demultiplexed when they are processed."""
+
+
+class RecoveredInput:
+    """A channel in recovery (Flink: `RecoveredInputChannel`)."""
+
+    __slots__ = ("consumed", "decoder", "faults", "finished", "lock", "name", "queue", "released")
+
+    def __init__(self, gate: int, channel: int, faults: Faults) -> None:
+        self.name = f"channel {channel} of gate {gate}"
+        self.faults = faults
+        self.lock = Lock(f"lock of {self.name}", "channel lock")
+        self.queue: list[Pushed] = []
+        self.finished = False
+        """Finished: the channel was notified that everything was read."""
+        self.consumed = False
+        """Consumed: the task has taken the end."""
+        self.released = False
+        self.decoder = Decoder()
+        """The deserializer with which the task reads what was filtered."""
+
+    async def push(self, buffer: NetworkBuffer, descriptor: Descriptor | None = None) -> None:
+        """The channel takes a buffer over, also if this fails (Flink: `onRecoveredStateBuffer`).
+
+        Raises: PortError IO, RELEASED.
+        """
+        buffer.pass_on()
+        try:
+            async with self.lock:
+                if self.released:
+                    raise PortError(ErrorKind.RELEASED, f"{self.name} was released")
+                self.faults.reach(CHANNEL_PUSH)
+                self.queue.append(Pushed(buffer, descriptor))
+        except PortError:
+            buffer.recycle()
+            raise
+
+    async def finish(self) -> None:
+        """The channel is notified that everything was read (Flink: `finishReadRecoveredState`)."""
+        async with self.lock:
+            self.finished = True
+
+    async def poll(self) -> Pushed | None:
+        """Take the buffer in front; nothing if none waits."""
+        async with self.lock:
+            return self.queue.pop(0) if self.queue else None
+
+    def ends(self) -> bool:
+        """Whether the end is what the task takes next."""
+        return self.finished and not self.queue and not self.consumed
+
+    def end(self) -> Taken:
+        """The task takes the end, once (Flink: `EndOfInputChannelStateEvent`)."""
+        self.consumed = True
+        return Taken(last=True)
+
+    def decode(self, piece: bytes) -> tuple[Recovered | Unreadable, ...]:
+        """Returns the elements that end in what the task has taken."""
+        return tuple(self.decoder.read(piece))
+
+    def release(self) -> None:
+        """Give back what waits."""
+        self.released = True
+        while self.queue:
+            self.queue.pop().buffer.recycle()

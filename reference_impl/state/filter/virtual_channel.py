@@ -1,0 +1,188 @@
+"""Virtual channels: what the old channels of old subtasks pass on to the channel that continues them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from conformance.ports import PARTITIONER, RECORD_READ, EdgeKind, FilterConfig
+from conformance.ports.key_groups import hash_of_number, key_group, owner
+
+from ...faults import Faults
+from ..spill.storage import Storage
+from .buffers import NetworkBuffer
+from .deserializer import SpanningDeserializer
+from .elements import ACTIVE, BARE, STATUS, WATERMARK, Element, read, status, watermark
+
+
+class Descriptor(NamedTuple):
+    """The name of a virtual channel (Flink: `SubtaskConnectionDescriptor`)."""
+
+    old_subtask: int
+    old_channel: int
+
+
+class Partitioner(Protocol):
+    """Selects the subtask of a record (Flink: `StreamPartitioner`)."""
+
+    def select(self, key: int) -> int:
+        """Returns the subtask to which a record with this key belongs."""
+
+
+class KeyGroupPartitioner:
+    """By the key group of the key (Flink: `KeyGroupStreamPartitioner`)."""
+
+    __slots__ = ("max_parallelism", "parallelism")
+
+    def __init__(self, parallelism: int, max_parallelism: int) -> None:
+        self.parallelism = parallelism
+        self.max_parallelism = max_parallelism
+
+    def select(self, key: int) -> int:
+        """The owner of the key group."""
+        return owner(key_group(hash_of_number(key), self.max_parallelism), self.max_parallelism, self.parallelism)
+
+
+class CustomPartitioner:
+    """That of the user, which counts the records that it sees (Flink: `CustomPartitionerWrapper`)."""
+
+    __slots__ = ("parallelism", "seen")
+
+    def __init__(self, parallelism: int) -> None:
+        self.parallelism = parallelism
+        self.seen = 0
+
+    def select(self, key: int) -> int:
+        """The n-th record that it sees, from 0, goes to subtask key + n."""
+        self.seen += 1
+        return (key + self.seen - 1) % self.parallelism
+
+
+def partitioner(kind: EdgeKind, config: FilterConfig) -> Partitioner | None:
+    """Returns a fresh partitioner of an edge, with the new parallelism of the vertex; none if it never filters."""
+    if kind is EdgeKind.HASH:
+        return KeyGroupPartitioner(config.parallelism, config.max_parallelism)
+    return CustomPartitioner(config.parallelism) if kind is EdgeKind.CUSTOM else None
+
+
+class Combined:
+    """Watermarks and statuses of the virtual channels of one channel (Flink: `DemultiplexingRecordDeserializer`)."""
+
+    __slots__ = ("active", "times")
+
+    def __init__(self, size: int) -> None:
+        self.times: list[int | None] = [None] * size
+        """Times: by virtual channel, its last watermark."""
+        self.active = [True] * size
+        """Active: by virtual channel, what its last status says."""
+
+    def watermark(self, index: int, time: int) -> int | None:
+        """Returns the smallest watermark; nothing while a virtual channel has none."""
+        before = self.times[index]
+        self.times[index] = time if before is None else max(before, time)
+        known = [one for one in self.times if one is not None]
+        return min(known) if len(known) == len(self.times) else None
+
+    def status(self, index: int, active: bool) -> bool:
+        """Returns whether any virtual channel is active."""
+        self.active[index] = active
+        return any(self.active)
+
+
+class VirtualChannel:
+    """The elements of an old channel of an old subtask (Flink: `VirtualChannel`, `RecordFilter`)."""
+
+    __slots__ = ("combined", "deserializer", "faults", "index", "partitioner", "subtask")
+
+    def __init__(
+        self,
+        index: int,
+        combined: Combined,
+        partitioner: Partitioner | None,
+        subtask: int,
+        deserializer: SpanningDeserializer,
+        faults: Faults,
+    ) -> None:
+        """`partitioner`: none if every record passes."""
+        self.index = index
+        """Which of the virtual channels of its channel it is."""
+        self.combined = combined
+        self.partitioner = partitioner
+        self.subtask = subtask
+        self.deserializer = deserializer
+        self.faults = faults
+
+    def set_next_buffer(self, buffer: NetworkBuffer) -> None:
+        """Take a buffer over."""
+        self.deserializer.set_next_buffer(buffer)
+
+    def next(self) -> Element | None:
+        """Returns the next element that passes; nothing if there is none in the buffer. Raises: PortError IO."""
+        while (element := self.deserializer.next()) is not None:
+            passed = self.passed(element)
+            if passed is not None:
+                return passed
+        return None
+
+    def passed(self, element: Element) -> Element | None:
+        """Returns what is passed on instead of this element, if anything. Raises: PortError IO."""
+        tag, number = read(element)
+        if tag <= BARE:
+            self.faults.reach(RECORD_READ)
+            return element if self.keeps(number) else None
+        if tag == WATERMARK:
+            time = self.combined.watermark(self.index, number)
+            return None if time is None else watermark(time)
+        if tag == STATUS:
+            return status(self.combined.status(self.index, number == ACTIVE))
+        return None
+
+    def keeps(self, key: int) -> bool:
+        """Whether a record belongs to this subtask. Raises: PortError IO."""
+        if self.partitioner is None:
+            return True
+        self.faults.reach(PARTITIONER)
+        return self.partitioner.select(key) == self.subtask
+
+    def recycle(self) -> None:
+        """Give the buffer back, if there is one."""
+        self.deserializer.recycle()
+
+    def clear(self) -> None:
+        """The task is over: nothing is held."""
+        self.deserializer.clear()
+
+
+class OrdinaryInput(VirtualChannel):
+    """A channel of a task that was not rescaled: everything passes (Flink: `StreamTaskNetworkInput`)."""
+
+    __slots__ = ()
+
+    def passed(self, element: Element) -> Element:
+        """The element itself."""
+        if read(element)[0] <= BARE:
+            self.faults.reach(RECORD_READ)
+        return element
+
+
+VirtualChannels = dict[Descriptor, VirtualChannel]
+
+
+def virtual_channels(
+    config: FilterConfig, gate: int, channel: int, storage: Storage, faults: Faults
+) -> VirtualChannels:
+    """Returns the virtual channels of a channel: all old subtasks of its gate, with all old channels that it continues.
+    Without a rescale there is nothing to distinguish."""
+    kind, mapping = config.gates[gate].kind, config.gates[gate].mapping
+    names = [Descriptor(subtask, old) for subtask in mapping.old_subtasks for old in mapping.channels[channel]]
+    combined = Combined(len(names))
+
+    def deserializer() -> SpanningDeserializer:
+        return SpanningDeserializer(storage, config.partial_in_memory)
+
+    if not config.rescaled:
+        return dict.fromkeys(names, OrdinaryInput(0, combined, None, config.subtask, deserializer(), faults))
+    filters = [partitioner(kind, config) if name.old_subtask in mapping.ambiguous else None for name in names]
+    return {
+        name: VirtualChannel(index, combined, filters[index], config.subtask, deserializer(), faults)
+        for index, name in enumerate(names)
+    }
