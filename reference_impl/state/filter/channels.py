@@ -24,7 +24,7 @@ class Pushed(NamedTuple):
 class RecoveredInput:
     """A channel in recovery (Flink: `RecoveredInputChannel`)."""
 
-    __slots__ = ("consumed", "decoder", "faults", "finished", "lock", "name", "queue", "released")
+    __slots__ = ("closed", "consumed", "decoder", "faults", "finished", "lock", "name", "queue")
 
     def __init__(self, gate: int, channel: int, faults: Faults) -> None:
         self.name = f"channel {channel} of gate {gate}"
@@ -35,7 +35,8 @@ class RecoveredInput:
         """Finished: the channel was notified that everything was read."""
         self.consumed = False
         """Consumed: the task has taken the end."""
-        self.released = False
+        self.closed = False
+        """Closed: the task is over, so that nothing is pushed and nothing taken."""
         self.decoder = Decoder()
         """The deserializer with which the task reads what was filtered."""
 
@@ -47,11 +48,11 @@ class RecoveredInput:
         buffer.pass_on()
         try:
             async with self.lock:
-                if self.released:
+                if self.closed:
                     raise PortError(ErrorKind.RELEASED, f"{self.name} was released")
                 self.faults.reach(CHANNEL_PUSH)
                 self.queue.append(Pushed(buffer, descriptor))
-        except PortError:
+        except BaseException:  # the channel has taken it over, whatever happens
             buffer.recycle()
             raise
 
@@ -63,11 +64,11 @@ class RecoveredInput:
     async def poll(self) -> Pushed | None:
         """Take the buffer in front; nothing if none waits."""
         async with self.lock:
-            return self.queue.pop(0) if self.queue else None
+            return self.queue.pop(0) if self.queue and not self.closed else None
 
     def ends(self) -> bool:
         """Whether the end is what the task takes next."""
-        return self.finished and not self.queue and not self.consumed
+        return self.finished and not self.queue and not self.consumed and not self.closed
 
     def end(self) -> Taken:
         """The task takes the end, once (Flink: `EndOfInputChannelStateEvent`)."""
@@ -80,6 +81,6 @@ class RecoveredInput:
 
     def release(self) -> None:
         """Give back what waits."""
-        self.released = True
+        self.closed = True
         while self.queue:
             self.queue.pop().buffer.recycle()

@@ -122,7 +122,7 @@ class FilteringFetch(Fetch):
                 while (element := found.next()) is not None:
                     await output.write(element)
                 await output.finish()
-            except PortError:
+            except BaseException:  # both have taken buffers over, whatever happens
                 output.recycle()
                 found.recycle()
                 raise

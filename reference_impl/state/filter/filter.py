@@ -155,9 +155,16 @@ class Filter(Faulty, FilterPort):
         buffer = await self.pool.request()
         buffer.page[: len(part.body)] = part.body
         buffer.size = len(part.body)
-        async with self.drainer_lock:
+        try:
+            await self.drainer_lock
+        except BaseException:  # the buffer belongs to this thread until it is pushed
+            buffer.recycle()
+            raise
+        try:
             await self.channels[part.gate][part.channel].push(buffer)
             reader.commit()
+        finally:
+            self.drainer_lock.release()
         return True
 
     def end_draining(self) -> None:
@@ -169,7 +176,7 @@ class Filter(Faulty, FilterPort):
     # ---- thread of the task ------------------------------------------------------------------------------------------
     async def take(self, gate: int, channel: int) -> Taken | None:
         """What comes next out of a channel; nothing if the task is over."""
-        return None if self.over else await self.readers[gate][channel].take()
+        return await self.readers[gate][channel].take()
 
     def recycle(self, buffer: int) -> None:
         """A buffer that was taken, or the segment that was requested."""
@@ -218,6 +225,8 @@ class Filter(Faulty, FilterPort):
         """A thread that waits for a buffer goes on, and fails."""
         self.over = True
         self.pool.close()
+        for channel in self.all_channels():
+            channel.closed = True
 
     def release(self) -> None:
         """Everything is given back, whatever goes on (Flink: `close`)."""
