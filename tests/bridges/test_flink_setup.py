@@ -15,6 +15,7 @@ from conformance.bridges.flink import (
     RELEASES,
     FlinkComponent,
     FlinkCoordinator,
+    FlinkRescaling,
     flink_component,
     flink_coordinator,
     releases,
@@ -76,15 +77,23 @@ def test_an_unknown_release_is_refused_with_the_known_ones():
 
 def test_a_release_is_refused_for_what_it_was_not_tried_with():
     told = "The components of Flink 1.20.5 cannot be tested, only its changes of parallelism, coordinators and jobs. "
-    for use in (lambda: find_implementation("flink-component@1.20.5"), lambda: shim.command("1.20.5")):
+    for use in (lambda: FlinkComponent("1.20.5"), lambda: shim.command("1.20.5")):
         with pytest.raises(UnusableImplementation, match=f"{told}The components of 2.3.0 and 2.2.1 can be."):
             use()
 
 
+def test_of_an_older_release_what_belongs_to_a_change_of_parallelism_can_be_tested():
+    made = find_implementation("flink-component@1.20.5")
+    assert isinstance(made, FlinkRescaling)
+    assert made.release == "1.20.5"
+
+
 def test_every_set_of_sources_is_there_and_fits_known_releases():
     for sources in releases.SOURCE_SETS:
-        assert [place for place, _ in shim.read_sources(sources) if place.suffix == ".java"]
+        for version in sources.releases:
+            assert [place for place, _ in shim.read_sources(version, sources) if place.suffix == ".java"]
         assert set(sources.releases) <= set(releases.KNOWN_RELEASES)
+        assert set(sources.fitted) <= set(releases.KNOWN_RELEASES)
         assert sources.releases == tuple(version for version in releases.KNOWN_RELEASES if version in sources.releases)
 
 
@@ -211,11 +220,12 @@ def test_what_was_compiled_is_known_by_its_sources_and_its_jar(tmp_path, monkeyp
     jar = tmp_path / "flink-dist-1.jar"
     jar.write_bytes(b"1")
     components = releases.COMPONENTS
-    first = shim._key(jar, components)
-    assert shim._key(jar, components) == first
+    first = shim._key(jar, NEWEST, components)
+    assert shim._key(jar, NEWEST, components) == first
+    assert shim._key(jar, "2.2.1", components) != first
     jar.write_bytes(b"12")
-    assert (second := shim._key(jar, components)) != first
-    assert shim._key(jar, releases.JOBS) != second
-    read = shim.read_sources(components)
-    monkeypatch.setattr(shim, "read_sources", lambda sources: read[1:])
-    assert shim._key(jar, components) not in (first, second)
+    assert (second := shim._key(jar, NEWEST, components)) != first
+    assert shim._key(jar, NEWEST, releases.JOBS) != second
+    read = shim.read_sources(NEWEST, components)
+    monkeypatch.setattr(shim, "read_sources", lambda version, sources: read[1:])
+    assert shim._key(jar, NEWEST, components) not in (first, second)

@@ -22,7 +22,7 @@ from conformance.engines.check import check
 from conformance.engines.corpus import corpus, corpus_files
 from conformance.ports import find_implementation
 assert conformance.__file__.startswith(sys.argv[1]), conformance.__file__
-java = {one for sources in SOURCE_SETS for one in read_sources(sources)}
+java = {one for sources in SOURCE_SETS for version in sources.releases for one in read_sources(version, sources)}
 print(sum(1 for _ in corpus_files()), sum(len(corpus(one)) for one in COMPONENTS.values()), len(java))
 for name in ("known-bug:B-01", "legal-variant:V-R2"):
     implementation = find_implementation(name)

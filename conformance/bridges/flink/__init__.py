@@ -3,9 +3,10 @@
 from conformance.bridges.flink.implementation import (
     FlinkComponent,
     FlinkCoordinator,
+    FlinkRescaling,
     flink_component,
     flink_coordinator,
 )
 from conformance.bridges.flink.releases import RELEASES
 
-__all__ = ["RELEASES", "FlinkComponent", "FlinkCoordinator", "flink_component", "flink_coordinator"]
+__all__ = ["RELEASES", "FlinkComponent", "FlinkCoordinator", "FlinkRescaling", "flink_component", "flink_coordinator"]

@@ -6,7 +6,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
 
-from conformance.bridges.flink.releases import COMPONENTS, COORDINATORS, RELEASES, SourceSet, check_release
+from conformance.bridges.flink.releases import (
+    COMPONENTS,
+    COORDINATORS,
+    RELEASES,
+    RESCALING,
+    SourceSet,
+    check_release,
+)
 from conformance.bridges.flink.shim import MAIN_CLASS, command
 from conformance.bridges.flink.stored import audit_checkpoints
 from conformance.bridges.jsonl import JsonLinesImplementation
@@ -15,6 +22,7 @@ from conformance.state_files import StateAudit
 
 FATAL_EXIT = 239
 """The exit status of a JVM that Flink's `FatalExitExceptionHandler` has ended."""
+RESCALING_MAIN_CLASS = "conformance.flink.rescaling.Main"
 COORDINATOR_MAIN_CLASS = "conformance.flink.coordinator.Main"
 
 
@@ -49,6 +57,13 @@ class FlinkComponent(FlinkPrograms):
         return audit_checkpoints(folder, self.release)
 
 
+class FlinkRescaling(FlinkPrograms):
+    """What belongs to a change of parallelism, of a release whose network stack the suite does not fit."""
+
+    sources = RESCALING
+    main_class = RESCALING_MAIN_CLASS
+
+
 class FlinkCoordinator(FlinkPrograms):
     """The operator coordinators of one release: the real holder and gateways, and everything around them emulated."""
 
@@ -63,11 +78,13 @@ class FlinkCoordinator(FlinkPrograms):
 
 
 def flink_component(version: str | None = None) -> Implementation:
-    """The implementation `flink-component`, or `flink-component@VERSION`.
+    """The implementation `flink-component`, or `flink-component@VERSION`: with all components that can be tested.
 
-    Raises: UnusableImplementation if the components of this version cannot be tested.
+    Raises: UnusableImplementation if no component of this version can be tested.
     """
-    return FlinkComponent(version or RELEASES[0])
+    release = version or RELEASES[0]
+    rescaling_only = release in RESCALING.releases and release not in COMPONENTS.releases
+    return FlinkRescaling(release) if rescaling_only else FlinkComponent(release)
 
 
 def flink_coordinator(version: str | None = None) -> Implementation:

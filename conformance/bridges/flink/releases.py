@@ -8,10 +8,11 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import IO
 
 from conformance.ports import UnusableImplementation
@@ -32,14 +33,28 @@ class SourceSet:
     """Where its sources lie, in this package. Folders may be part of several sets."""
     releases: tuple[str, ...]
     """The releases that it compiles against and was tried with, the newest first."""
+    fitted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By release, further folders: what calls code of Flink that differs between releases."""
+
+    def folders_for(self, version: str) -> tuple[str, ...]:
+        """The folders that are compiled for a release."""
+        return (*self.folders, *self.fitted.get(version, ()))
 
 
 _SHARED = "java_shared"
-COMPONENTS = SourceSet("components", ("java", _SHARED), ("2.3.0", "2.2.1"))
+_RESCALING = "java_rescaling"
+_GRAPHS = MappingProxyType(
+    {
+        "2.3.0": ("java_graph_2", "java_assignment_2_3"),
+        "2.2.1": ("java_graph_2", "java_assignment_before_2_3"),
+        "1.20.5": ("java_graph_1", "java_assignment_before_2_3"),
+    }
+)
+COMPONENTS = SourceSet("components", ("java", _RESCALING, _SHARED), ("2.3.0", "2.2.1"), _GRAPHS)
 COORDINATORS = SourceSet("coordinators", ("java_coordinator", _SHARED), ("2.3.0", "2.2.1", "1.20.5"))
 JOBS = SourceSet("jobs", ("java_job", _SHARED), ("2.3.0", "2.2.1", "1.20.5"))
-RESCALING = SourceSet("changes of parallelism", ("java_rescaling", _SHARED), ("2.3.0", "2.2.1", "1.20.5"))
-GUARDED = SourceSet("components without a guard", (*COMPONENTS.folders, "java_guards"), ("2.3.0",))
+RESCALING = SourceSet("changes of parallelism", (_RESCALING, _SHARED), ("2.3.0", "2.2.1", "1.20.5"), _GRAPHS)
+GUARDED = SourceSet("components without a guard", (*COMPONENTS.folders, "java_guards"), ("2.3.0",), _GRAPHS)
 SOURCE_SETS = (COMPONENTS, GUARDED, RESCALING, COORDINATORS, JOBS)
 
 RELEASES = COMPONENTS.releases

@@ -64,12 +64,12 @@ def compiled(version: str, sources: SourceSet = COMPONENTS) -> Path:
     """
     check_release(version, sources)
     dist = find_jars(version)[0]
-    destination = cache_folder() / "classes" / _key(dist, sources)
+    destination = cache_folder() / "classes" / _key(dist, version, sources)
     if not destination.is_dir():
         destination.parent.mkdir(parents=True, exist_ok=True)
         with scratch("compiling-", destination.parent) as folder:
             classes = folder / "classes"
-            _compile(dist, sources, folder / "java", classes)
+            _compile(dist, version, sources, folder / "java", classes)
             move_into_place(classes, destination)
     return destination
 
@@ -107,25 +107,25 @@ def _major(program: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def read_sources(sources: SourceSet = COMPONENTS) -> list[tuple[PurePosixPath, bytes]]:
-    """The files of a set with their places in its folders, read through the loader of this package."""
-    package = files("conformance.bridges.flink")
-    return [(place, file.read_bytes()) for folder in sources.folders for place, file in all_files(package / folder)]
+def read_sources(version: str, sources: SourceSet = COMPONENTS) -> list[tuple[PurePosixPath, bytes]]:
+    """The files of a set for a release with their places in its folders, read through the loader of this package."""
+    package, folders = files("conformance.bridges.flink"), sources.folders_for(version)
+    return [(place, file.read_bytes()) for folder in folders for place, file in all_files(package / folder)]
 
 
-def _key(dist: Path, sources: SourceSet) -> str:
+def _key(dist: Path, version: str, sources: SourceSet) -> str:
     """A key of the sources and the jar. The jar is not read: reading 200 MB would take longer than compiling."""
     digest = hashlib.sha256(f"{dist.name} {dist.stat().st_size}".encode())
-    for place, content in read_sources(sources):
+    for place, content in read_sources(version, sources):
         digest.update(f"\0{place}\0".encode())
         digest.update(content)
     return digest.hexdigest()[:24]
 
 
-def _compile(dist: Path, sources: SourceSet, folder: Path, classes: Path) -> None:
+def _compile(dist: Path, version: str, sources: SourceSet, folder: Path, classes: Path) -> None:
     """Write the sources, which may be in a zip, and compile them."""
     _, javac = find_jdk()
-    for place, content in read_sources(sources):
+    for place, content in read_sources(version, sources):
         path = (folder if place.suffix == ".java" else classes) / place
         make_folder(path.parent)
         write_bytes(path, content)

@@ -1,5 +1,6 @@
 package conformance.flink;
 
+import conformance.flink.rescaling.AssignmentSubject;
 import java.io.IOException;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
@@ -59,7 +60,8 @@ enum Components {
             "output_on_downstream",
             "during_recovery",
             "spill_directories",
-            "buffers");
+            "buffers"),
+    ASSIGNMENT("assignment", AssignmentSubject::new, "vertices", "edges", "output_on_downstream");
 
     private interface Factory {
         Subject make(JsonNode config) throws BadRequest, IOException;

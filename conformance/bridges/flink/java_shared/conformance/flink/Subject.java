@@ -36,6 +36,11 @@ public interface Subject {
             return node;
         }
 
+        /** Whether an operand that may be left out was given, and is not null. */
+        public boolean has(int index) {
+            return call.hasNonNull(index + 1);
+        }
+
         public long number(int index) throws BadRequest {
             return Json.number(node(index));
         }

@@ -10,7 +10,7 @@ import org.apache.flink.runtime.execution.CancelTaskException;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
 /** Translates exceptions of Flink to errors of the port. */
-final class Errors {
+public final class Errors {
 
     private static final Map<String, CheckpointFailureReason> REASONS =
             Map.ofEntries(
@@ -39,7 +39,7 @@ final class Errors {
 
     private Errors() {}
 
-    static CheckpointFailureReason reason(String name) throws BadRequest {
+    public static CheckpointFailureReason reason(String name) throws BadRequest {
         CheckpointFailureReason reason = REASONS.get(name);
         if (reason == null) {
             throw new BadRequest("unknown checkpoint failure reason \"" + name + "\"");
@@ -48,11 +48,11 @@ final class Errors {
     }
 
     /** The name of a reason in the port; null if it has none. */
-    static String name(CheckpointFailureReason reason) {
+    public static String name(CheckpointFailureReason reason) {
         return NAMES.get(reason);
     }
 
-    static ObjectNode describe(Throwable thrown) {
+    public static ObjectNode describe(Throwable thrown) {
         String kind = kind(thrown);
         boolean speaks = !kind.equals("crashed") && thrown.getMessage() != null;
         ObjectNode error =
@@ -73,9 +73,12 @@ final class Errors {
         if (thrown instanceof CancelTaskException || isRefusedByWorker(thrown)) {
             return "released";
         }
+        if (isTooParallel(thrown)) {
+            return "config";
+        }
         // Only what the checks of Flink throw. Their subclasses mean something else, such as a buffer that is recycled
         // twice (IllegalReferenceCountException).
-        if (thrown.getClass() == IllegalStateException.class || isMissingInDeque(thrown)) {
+        if (thrown.getClass() == IllegalStateException.class || isMissingInDeque(thrown) || isPointwise(thrown)) {
             return "state";
         }
         if (thrown.getClass() == IllegalArgumentException.class) {
@@ -109,5 +112,17 @@ final class Errors {
     private static boolean isMissingInDeque(Throwable thrown) {
         return thrown.getClass() == NoSuchElementException.class
                 && thrown.getStackTrace()[0].getMethodName().equals("getAndRemove");
+    }
+
+    /** What {@code StateAssignmentOperation} throws if the parallelism of a vertex does not fit that of its state. */
+    private static boolean isTooParallel(Throwable thrown) {
+        return thrown.getClass() == IllegalStateException.class
+                && thrown.getStackTrace()[0].getMethodName().equals("checkParallelismPreconditions");
+    }
+
+    /** What {@code SubtaskStateMapper.UNSUPPORTED} throws: the state of an edge cannot be rescaled. */
+    private static boolean isPointwise(Throwable thrown) {
+        return thrown.getClass() == UnsupportedOperationException.class
+                && thrown.getStackTrace()[0].getMethodName().equals("getOldSubtasks");
     }
 }

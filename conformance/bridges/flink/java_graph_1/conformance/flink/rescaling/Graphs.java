@@ -1,0 +1,67 @@
+package conformance.flink.rescaling;
+
+import org.apache.flink.api.common.time.Time;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.runtime.checkpoint.OperatorState;
+import org.apache.flink.runtime.deployment.TaskDeploymentDescriptorFactory.PartitionLocationConstraint;
+import org.apache.flink.runtime.executiongraph.DefaultExecutionGraph;
+import org.apache.flink.runtime.executiongraph.DefaultExecutionGraphBuilder;
+import org.apache.flink.runtime.executiongraph.DefaultVertexAttemptNumberStore;
+import org.apache.flink.runtime.executiongraph.ExecutionJobVertex;
+import org.apache.flink.runtime.io.network.partition.ResultPartitionType;
+import org.apache.flink.runtime.jobgraph.DistributionPattern;
+import org.apache.flink.runtime.jobgraph.IntermediateDataSetID;
+import org.apache.flink.runtime.jobgraph.JobEdge;
+import org.apache.flink.runtime.jobgraph.JobGraph;
+import org.apache.flink.runtime.jobgraph.JobVertex;
+import org.apache.flink.runtime.jobgraph.OperatorID;
+import org.apache.flink.runtime.metrics.groups.UnregisteredMetricGroups;
+import org.apache.flink.runtime.scheduler.SchedulerBase;
+
+/** How an execution graph is made in Flink 1. */
+final class Graphs {
+
+    static final ResultPartitionType RESULT_TYPE = ResultPartitionType.PIPELINED_BOUNDED;
+
+    private Graphs() {}
+
+    static JobEdge connect(
+            JobVertex consumer, JobVertex producer, IntermediateDataSetID set, DistributionPattern pattern) {
+        return consumer.connectNewDataSetAsInput(producer, pattern, RESULT_TYPE, set, false);
+    }
+
+    static OperatorState state(OperatorID operator, int parallelism, int maxParallelism) {
+        return new OperatorState(operator, parallelism, maxParallelism);
+    }
+
+    static DefaultExecutionGraph build(JobGraph job) throws Exception {
+        return DefaultExecutionGraphBuilder.buildGraph(
+                job,
+                new Configuration(),
+                Surroundings.executor(),
+                Runnable::run,
+                Surroundings.LOADER,
+                null, // checkpoints are neither taken nor stored
+                null,
+                null,
+                Time.seconds(10),
+                Surroundings.blobs(),
+                Surroundings.LOG,
+                Surroundings.shuffles(),
+                Surroundings.tracker(),
+                PartitionLocationConstraint.fromJobType(job.getJobType()),
+                Surroundings.deployments(),
+                Surroundings.updates(),
+                0,
+                new DefaultVertexAttemptNumberStore(),
+                SchedulerBase.computeVertexParallelismStore(job),
+                () -> {
+                    throw new UnsupportedOperationException("checkpoints are not taken");
+                },
+                false,
+                new ExecutionJobVertex.Factory(),
+                type -> false,
+                false,
+                UnregisteredMetricGroups.createUnregisteredJobManagerJobMetricGroup());
+    }
+}

@@ -1,0 +1,128 @@
+"""The state assignment of released Flink behind its port."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.bridges.flink import flink_component
+from conformance.bridges.flink.releases import RESCALING
+from conformance.bridges.jsonl.protocol import Open
+from conformance.bridges.jsonl.remote import remote_port
+from conformance.ports import (
+    Assigned,
+    AssignmentConfig,
+    AssignmentPort,
+    Edge,
+    EdgeKind,
+    ErrorKind,
+    InputHandle,
+    Interface,
+    OutputHandle,
+    PortError,
+    RescaleMapping,
+    Vertex,
+)
+from tests.bridges.conftest import skip_without
+
+pytestmark = [pytest.mark.flink, pytest.mark.xdist_group("flink")]
+
+INTERFACE = Interface(AssignmentPort, AssignmentConfig)
+
+
+@pytest.fixture(scope="module")
+def programs():
+    """One JVM for each release, started when first used."""
+    made = {version: flink_component(version) for version in RESCALING.releases}
+    yield made
+    for implementation in made.values():
+        implementation.close()
+
+
+@pytest.fixture(params=RESCALING.releases)
+def flink(request, programs):
+    skip_without(request.param)
+    return programs[request.param]
+
+
+def job(*vertices, edges, output_on_downstream=False):
+    """A job of vertices (parallelism, maximum parallelism) and edges (producer, consumer, kind)."""
+    made = [Vertex(f"v{number}", *one) for number, one in enumerate(vertices)]
+    return AssignmentConfig(tuple(made), tuple(Edge(*one) for one in edges), output_on_downstream)
+
+
+@pytest.fixture
+def assignment(flink):
+    """Makes the port of a job."""
+
+    def make(config):
+        flink.client.request(Open("assignment", config))
+        return remote_port(INTERFACE, lambda port, what: flink.client.request(what).outcome)
+
+    return make
+
+
+def told(assigned, vertex):
+    """What the subtasks of a vertex get, by subtask."""
+    return {one.subtask: one for one in assigned if one.vertex == vertex}
+
+
+def test_a_keyed_vertex_recovers_from_the_old_owners_of_its_key_groups(assignment):
+    port = assignment(job((3, 128), (7, 128), edges=[(0, 1, EdgeKind.HASH)]))
+    port.hold_input(1, 3, 0, 2)
+    port.hold_output(0, 1, 0, 6)
+    port.rescale(1, 2)
+    assigned = port.assign()
+    assert port.assign() == assigned
+    first, second = told(assigned, 1).values()
+    channels = ((0,), (1,), (2,))
+    assert first == Assigned(1, 0, (InputHandle(3, 0, 2),), gates=(RescaleMapping((0, 1, 2, 3), channels, (3,)),))
+    assert second == Assigned(1, 1, (InputHandle(3, 0, 2),), gates=(RescaleMapping((3, 4, 5, 6), channels, (3,)),))
+    assert told(assigned, 0)[1] == Assigned(
+        0, 1, outputs=(OutputHandle(1, 0, 6),),
+        partitions=(RescaleMapping((1,), ((0, 1, 2, 3), (3, 4, 5, 6)), ()),),
+    )  # fmt: skip
+    port.hold_input(1, 1, 0, 0)  # of the job with two subtasks
+    assert told(port.assign(), 1)[1] == Assigned(1, 1, (InputHandle(1, 0, 0),))
+
+
+def test_output_state_goes_downstream_if_the_release_can_do_that(flink, assignment):
+    if flink.release != "2.3.0":
+        with pytest.raises(PortError, match="does not recover output state on the consumers"):
+            assignment(job((3, 128), (7, 128), edges=[(0, 1, EdgeKind.HASH)], output_on_downstream=True))
+        return
+    port = assignment(job((3, 128), (7, 128), edges=[(0, 1, EdgeKind.HASH)], output_on_downstream=True))
+    port.hold_output(0, 1, 0, 6)
+    port.rescale(1, 2)
+    assigned = port.assign()
+    assert [one.from_upstream for one in told(assigned, 1).values()] == [(), (InputHandle(6, 0, 1),)]
+    assert [one.outputs for one in told(assigned, 0).values()] == [()] * 3
+
+
+def test_what_cannot_be_restored_is_refused(assignment):
+    refused = {}
+    for name, edge, change in (
+        ("forward", EdgeKind.FORWARD, lambda port: (port.rescale(0, 2), port.rescale(1, 2))),
+        ("broadcast", EdgeKind.BROADCAST, lambda port: port.rescale(1, 2)),
+        ("too many subtasks", EdgeKind.HASH, lambda port: port.rescale(1, 8)),
+        ("another maximum", EdgeKind.HASH, lambda port: port.limit(1, 9)),
+    ):
+        port = assignment(job((3, 7), (3, 7), edges=[(0, 1, edge)]))
+        port.hold_input(1, 0, 0, 0)
+        change(port)
+        with pytest.raises(PortError) as caught:
+            port.assign()
+        refused[name] = caught.value.kind
+    state, config = ErrorKind.STATE, ErrorKind.CONFIG
+    assert refused == {
+        "forward": state, "broadcast": state, "too many subtasks": config, "another maximum": config
+    }  # fmt: skip
+
+
+def test_after_a_refusal_the_job_is_as_it_was(assignment):
+    port = assignment(job((3, 7), (3, 7), edges=[(0, 1, EdgeKind.HASH)]))
+    port.rescale(1, 8)
+    port.hold_input(1, 2, 0, 0)
+    with pytest.raises(PortError):
+        port.assign()
+    port.hold_input(1, 2, 0, 1)
+    assert told(port.assign(), 1)[2] == Assigned(1, 2, (InputHandle(2, 0, 1),))
