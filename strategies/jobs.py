@@ -12,6 +12,7 @@ from msgspec import Struct
 from conformance.ports.assignment import AssignmentConfig, Edge, Vertex
 from conformance.ports.key_groups import MOST, default_max_parallelism
 from conformance.ports.rescale import EdgeKind
+from strategies.values import made
 
 MOST_SUBTASKS = 7
 """The largest parallelism, unless it is said otherwise: with it and 2, each number of new subtasks that recover from an
@@ -45,7 +46,7 @@ def rescale_plans(most: int = MOST_SUBTASKS, longest: int = 5) -> SearchStrategy
     if most < _FIRST or longest < 1:
         raise ValueError(f"a plan needs a parallelism of {_FIRST} and a restore, found {most=} and {longest=}")
     others = [one for one in range(1, most + 1) if one != _FIRST]
-    return st.builds(
+    return made(
         lambda first, then: RescalePlan((first, *then)),
         st.sampled_from([_FIRST, *others]),
         st.lists(st.integers(1, most), min_size=1, max_size=longest),
@@ -67,7 +68,7 @@ def topologies(
         raise ValueError(f"a job needs two vertices and an edge, found {vertices=}, {edges=}, {most=}, {kinds=}")
     pairs = [(producer, consumer) for consumer in range(1, vertices) for producer in range(consumer)]
     more = st.one_of(st.just(0), st.integers(1, 1 + _FEW), st.integers(1, 1 + MOST - most))
-    return st.builds(
+    return made(
         _job,
         st.tuples(*[st.tuples(st.integers(1, most), more)] * vertices),
         st.lists(st.tuples(st.sampled_from(pairs), st.sampled_from(list(kinds))), min_size=1, max_size=edges),

@@ -22,6 +22,7 @@ from conformance.ports.framing import (
     Watermark,
     smallest,
 )
+from strategies.values import made
 
 Kind: TypeAlias = Literal["order", "payment", "reading"]
 """What a record is about. A reading has a timestamp; an order or a payment may have one."""
@@ -77,7 +78,7 @@ def records(
     if kind not in KINDS:
         raise ValueError(f"a record is one of {', '.join(KINDS)}, found {kind!r}")
     later = _LATER if kind == "reading" else st.none() | _LATER
-    return st.lists(st.tuples(keys, sizes, later), max_size=most).map(_sent)
+    return made(_sent, st.lists(st.tuples(keys, sizes, later), max_size=most))
 
 
 def _sent(drawn: Iterable[tuple[int, int, int | None]]) -> tuple[Record, ...]:
@@ -117,7 +118,7 @@ def elements(
     if not kinds:
         raise ValueError("draw `records` if no other elements are wanted")
     other = st.tuples(st.integers(0, most + 2), st.sampled_from(kinds), _LATER)
-    return st.builds(_among, records, st.lists(other, max_size=most))
+    return made(_among, records, st.lists(other, max_size=most))
 
 
 def _among(records: tuple[Record, ...], others: list[tuple[int, int, int]]) -> tuple[Recovered, ...]:

@@ -16,6 +16,7 @@ from conformance.engines.drawing import Drawing
 from conformance.engines.search import LENGTH
 from conformance.ports import Implementation, find_implementation
 from conformance.scenarios import Scenario, Step
+from strategies.values import made
 
 _FAULT = "fault"
 """The step in which the driver arms a fault: its operands are the place, the kind and which call it strikes."""
@@ -118,7 +119,7 @@ def scenarios(component: str, most: int = 30, components: Components = COMPONENT
 
     Raises: KeyError if there is no such component.
     """
-    return st.builds(
+    return made(
         lambda config, chosen: Scenario(component, config, tuple(chosen)),
         configs(component, components),
         st.lists(steps(component, components), max_size=most),

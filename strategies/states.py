@@ -17,6 +17,7 @@ from conformance.ports.key_groups import LEAST_DEFAULT, hash_of_number, key_grou
 from conformance.ports.rescale import EdgeKind, RescaleMapping
 from strategies.jobs import RescalePlan
 from strategies.records import elements
+from strategies.values import made
 
 _KINDS = (EdgeKind.HASH, EdgeKind.CUSTOM, EdgeKind.REBALANCE, EdgeKind.SHUFFLE, EdgeKind.GLOBAL)
 """The kinds of edges whose channel state can be rescaled."""
@@ -40,7 +41,7 @@ def chunkings(total: int, page: int, most: int = 8) -> SearchStrategy[tuple[int,
         raise ValueError(f"nothing can be cut so: {total=}, {page=}, {most=}")
     if total < 2:
         return st.just((1,) * total)
-    return st.lists(st.integers(1, total - 1), max_size=most).map(lambda cuts: _lengths({*cuts, total}, page))
+    return made(lambda cuts: _lengths({*cuts, total}, page), st.lists(st.integers(1, total - 1), max_size=most))
 
 
 def _lengths(ends: set[int], page: int) -> tuple[int, ...]:
@@ -116,7 +117,7 @@ def virtual_states(
         raise ValueError(f"subtask {subtask} recovers nothing after {plan} on a {kind} edge")
     part = st.tuples(st.sampled_from(places), elements, st.integers(0, 3), st.integers(0, _MOST_OF_ONE))
     owners = _Owners(plan.rescales[-1][0], max_parallelism) if kind is EdgeKind.HASH else None
-    return st.lists(part, min_size=1, max_size=most).map(lambda parts: _stored(parts, owners))
+    return made(lambda parts: _stored(parts, owners), st.lists(part, min_size=1, max_size=most))
 
 
 class _Owners(Struct, frozen=True):

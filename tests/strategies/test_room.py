@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import HealthCheck, given, seed, settings
 
 import strategies
 from tests.strategies.room import NAMES, ROOM, drawn
@@ -41,3 +42,24 @@ def test_every_process_draws_the_same():
     one, other = said("1"), said("2")
     assert one == other
     assert one.count("\n") >= 40
+
+
+@pytest.mark.parametrize("name", [name for name in ROOM if "(" not in name] + ["scenarios(gate)", "faults(spill)"])
+def test_what_hypothesis_prints_of_a_failure_can_be_pasted(name):
+    """It prints how a value was made, if that was with `builds` or `map`; these name functions that no user has."""
+    failing: list[object] = []
+
+    @seed(1)
+    @settings(
+        max_examples=20, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow],
+        report_multiple_bugs=False,
+    )  # fmt: skip
+    @given(ROOM[name]())
+    def check(value):
+        failing.append(value)
+        raise AssertionError
+
+    with pytest.raises(AssertionError) as caught:
+        check()
+    (note,) = [one for one in caught.value.__notes__ if "value=" in one]
+    assert eval(f"dict{note[note.index('(') :]}", dict(NAMES)) == {"value": failing[-1]}
