@@ -9,7 +9,7 @@ from conformance.scheduling import Thread, Waitable
 
 from ...faults import Faults
 
-POISON = 0xA5
+POISON = b"\xa5"
 """What is written over a segment that was given back."""
 
 
@@ -35,6 +35,18 @@ class NetworkBuffer:
         self.size = 0
         """How many bytes of the page are in use."""
         self.owner = owner
+
+    def append(self, piece: bytes | bytearray, at: int) -> int:
+        """Copy as much of a piece as there is room for, from here on. Returns where the rest begins."""
+        part = piece[at : at + len(self.page) - self.size]
+        end = self.size + len(part)
+        self.page[self.size : end] = part
+        self.size = end
+        return at + len(part)
+
+    def is_full(self) -> bool:
+        """Whether there is no room."""
+        return self.size == len(self.page)
 
     def pass_on(self) -> None:
         """The thread that asked for the buffer hands it to somebody else."""
@@ -122,10 +134,11 @@ class BeforeFilter:
     """The one heap segment of a task into which what is filtered is read (Flink: `InputChannelRecoveredStateHandler`,
     FLINK-39519)."""
 
-    __slots__ = ("buffer", "freed", "in_use", "numbers", "page")
+    __slots__ = ("buffer", "freed", "in_use", "numbers", "page", "poison")
 
     def __init__(self, page: int, numbers: Numbers) -> None:
         self.page = page
+        self.poison = POISON * page
         self.numbers = numbers
         self.buffer: NetworkBuffer | None = None
         """Buffer: the segment; none before the first request, and after it was freed."""
@@ -149,7 +162,7 @@ class BeforeFilter:
     def recycle(self, buffer: NetworkBuffer) -> None:
         """The segment is given back: it is not freed, and nobody may read in it what was there."""
         buffer.size = 0
-        buffer.page[:] = bytes([POISON]) * len(buffer.page)
+        buffer.page[:] = self.poison
         self.in_use = False
 
     def free(self) -> None:

@@ -123,7 +123,8 @@ class SpanningDeserializer:
     def next(self) -> Element | None:
         """Returns the next element; nothing if the rest of the buffer has none that is complete. What is left is
         copied, and the buffer given back (Flink: `getNextRecord`). Raises: PortError IO."""
-        self.forget()
+        if self.last is not None:
+            self.forget()
         buffer = self.buffer
         if buffer is None:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from struct import Struct as Packer
 
 from conformance.ports import ErrorKind, PortError
@@ -34,12 +34,12 @@ class Element:
         self.storage = storage
         self.file = file
 
-    def pieces(self, most: int) -> Iterator[bytes | bytearray]:
-        """Yields its bytes, at most so many at once if it is in a file. Raises: PortError IO."""
-        if self.storage is None:
-            yield self.head
-            return
-        source = self.storage.source(self.file, 0)
+    def pieces(self, most: int) -> Iterable[bytes | bytearray]:
+        """Returns its bytes, at most so many at once if it is in a file. Raises: PortError IO."""
+        return (self.head,) if self.storage is None else self._read(self.storage, most)
+
+    def _read(self, storage: Storage, most: int) -> Iterator[bytes]:
+        source = storage.source(self.file, 0)
         try:
             for at in range(0, self.size, most):
                 yield source.read(min(most, self.size - at))

@@ -48,14 +48,10 @@ class BufferOutput:
         for piece in element.pieces(self.pool.page):
             at = 0
             while at < len(piece):
-                buffer = self.buffer
-                if buffer is None:
-                    buffer = self.buffer = await self.pool.request()
-                part = piece[at : at + self.pool.page - buffer.size]
-                buffer.page[buffer.size : buffer.size + len(part)] = part
-                buffer.size += len(part)
-                at += len(part)
-                if buffer.size == self.pool.page:
+                if self.buffer is None:
+                    self.buffer = await self.pool.request()
+                at = self.buffer.append(piece, at)
+                if self.buffer.is_full():
                     await self.finish()
 
     async def finish(self) -> None:
@@ -76,9 +72,9 @@ class BufferOutput:
 
 
 class SpillOutput:
-    """Appends to the open spill segment."""
+    """Appends to the open spill segment, a page or a chunk at once."""
 
-    __slots__ = ("channel", "faults", "gate", "page", "writer")
+    __slots__ = ("channel", "faults", "gate", "page", "piece", "writer")
 
     def __init__(self, gate: int, channel: int, page: int, writer: SpillWriter, faults: Faults) -> None:
         self.gate = gate
@@ -86,16 +82,23 @@ class SpillOutput:
         self.page = page
         self.writer = writer
         self.faults = faults
+        self.piece = bytearray()
+        """Piece: what is appended next."""
 
     async def write(self, element: Element) -> None:
         """Bytes of one channel follow each other, in as many segments as they need."""
         if element.is_record:
             self.faults.reach(RECORD_WRITE)
         for piece in element.pieces(self.page):
-            self.writer.append(self.gate, self.channel, bytes(piece))
+            self.piece += piece
+            if len(self.piece) >= self.page:
+                await self.finish()
 
     async def finish(self) -> None:
-        """The segment stays open."""
+        """The segment stays open. If nothing was kept, none is opened."""
+        if self.piece:
+            self.writer.append(self.gate, self.channel, bytes(self.piece))
+            self.piece.clear()
 
     async def hand_on(self, buffer: NetworkBuffer, descriptor: Descriptor) -> None:
         """The buffer is given back when its bytes were appended."""
