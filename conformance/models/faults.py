@@ -106,7 +106,7 @@ _STRUCK = {
 }
 
 
-def struck_by(seen: Seen[Any]) -> FaultStruck:
+def struck_by(seen: Seen[Any, *tuple[Any, ...]]) -> FaultStruck:
     """Returns the fault that has struck the operation first."""
     return next(one for one in seen.signals if type(one) is FaultStruck)
 

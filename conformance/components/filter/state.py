@@ -1,0 +1,196 @@
+"""The configuration of a scenario, and the task and the channel state that it stands for.
+
+What a new subtask recovers is computed here by its meaning, and not with the mappers of an engine: a new subtask needs
+every old one with which it shares a key group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from conformance.models.faults import WithFaults
+from conformance.ports import (
+    LEAST_PAGE,
+    Attributes,
+    EdgeKind,
+    FilterConfig,
+    FilteredGate,
+    LatencyMarker,
+    Record,
+    Recovered,
+    Recovery,
+    RescaleMapping,
+    Status,
+    Virtual,
+    Watermark,
+)
+from conformance.ports.framing import size_of, smallest
+from conformance.ports.key_groups import hash_of_number, key_group, owner
+
+IN_MEMORY_DEFAULT = 5 << 20
+MAX_PARALLELISM = 128
+_PER_CHANNEL = 16
+"""How many ids the records of one virtual channel have."""
+_FILTERING = (EdgeKind.HASH, EdgeKind.CUSTOM)
+
+
+class FilterScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
+    """`scale`: the parallelism of the vertex before and after. `producers`: that of the vertex in front of each gate.
+    `records`, `sizes`: how many records each virtual channel has, and their sizes in turn. `keep`: which of the records
+    of ambiguous old subtasks belong to this one. `watermarks`: which virtual channels have any. `idle`: which become
+    idle. `empty`: how many of the first virtual channels have no elements. `cut`: where output state begins, one byte
+    later in each further virtual channel; -1 if there is none. `missing`: how many bytes of the last virtual channel
+    are lost. `unknown`: what the gate does not know about the last one. All others as in the configuration of the
+    port."""
+
+    recovery: Literal["recover-first", "in-memory", "pushed"] = "in-memory"
+    scale: tuple[Annotated[int, Meta(ge=1, le=16)], Annotated[int, Meta(ge=1, le=16)]] = (3, 2)
+    subtask: Annotated[int, Meta(ge=0, le=15)] = 0
+    kinds: tuple[EdgeKind, ...] = (EdgeKind.HASH,)
+    producers: tuple[Annotated[int, Meta(ge=1, le=4)], Annotated[int, Meta(ge=1, le=4)]] = (1, 1)
+    records: Annotated[int, Meta(ge=0, le=8)] = 2
+    sizes: tuple[Annotated[int, Meta(ge=17, le=65536)], ...] = (17,)
+    keep: Literal["in-turn", "all", "none"] = "in-turn"
+    watermarks: Literal["none", "all", "all-but-one"] = "none"
+    idle: Literal["none", "one", "all"] = "none"
+    markers: bool = False
+    empty: Annotated[int, Meta(ge=0, le=8)] = 0
+    cut: Annotated[int, Meta(ge=-1)] = -1
+    missing: Annotated[int, Meta(ge=0)] = 0
+    unknown: Literal["none", "channel", "subtask", "gate"] = "none"
+    rescaled: bool = True
+    page: int = LEAST_PAGE
+    buffers: Annotated[int, Meta(ge=1, le=64)] = 8
+    partial_in_memory: Annotated[int, Meta(ge=1)] = IN_MEMORY_DEFAULT
+    segment: Annotated[int, Meta(ge=1)] = 1 << 20
+    files: bool = False
+    interleaving: Literal["whole", "fine"] = "whole"
+    faults: bool = False
+
+
+@cache
+def port_config(config: FilterScenarioConfig) -> FilterConfig:
+    """Returns the configuration of the port."""
+    gates = tuple(FilteredGate(kind, _mapping(config, kind)) for kind in config.kinds)
+    return FilterConfig(
+        Recovery(config.recovery), gates, _state(config, gates), config.scale[1], config.subtask, MAX_PARALLELISM,
+        config.rescaled, config.page, config.buffers, config.partial_in_memory, config.segment, config.files,
+    )  # fmt: skip
+
+
+# ---- what is recovered from whom -------------------------------------------------------------------------------------
+def _recovers(config: FilterScenarioConfig, kind: EdgeKind, subtask: int) -> set[int]:
+    """Returns the old subtasks from which a new subtask recovers."""
+    old, new = config.scale
+    if old == new:
+        return {subtask}
+    if kind is EdgeKind.HASH:
+        groups = [one for one in range(MAX_PARALLELISM) if owner(one, MAX_PARALLELISM, new) == subtask]
+        return {owner(group, MAX_PARALLELISM, old) for group in groups}
+    if kind is EdgeKind.CUSTOM:
+        return set(range(old))
+    if kind is EdgeKind.GLOBAL:
+        return set() if subtask else set(range(old))
+    return set(range(subtask, old, new))
+
+
+def _mapping(config: FilterScenarioConfig, kind: EdgeKind) -> RescaleMapping:
+    mine = _recovers(config, kind, config.subtask)
+    others = [_recovers(config, kind, one) for one in range(config.scale[1]) if one != config.subtask]
+    shared = {one for one in mine for other in others if one in other} if kind in _FILTERING else set()
+    before, after = config.producers
+    channels = tuple(tuple(range(channel, before, after)) for channel in range(after))
+    return RescaleMapping(tuple(sorted(mine)), channels, tuple(sorted(shared)))
+
+
+# ---- the state -------------------------------------------------------------------------------------------------------
+def _state(config: FilterScenarioConfig, gates: tuple[FilteredGate, ...]) -> tuple[Virtual, ...]:
+    places = [
+        (gate, subtask, channel)
+        for gate, one in enumerate(gates)
+        for subtask in one.mapping.old_subtasks
+        for channel in sorted(old for channels in one.mapping.channels for old in channels)
+    ]
+    found = []
+    for number, (gate, subtask, channel) in enumerate(places):
+        elements = tuple(_elements(config, gates[gate], subtask, number)) if number >= config.empty else ()
+        total = sum(map(size_of, elements))
+        missing = min(config.missing, total) if number == len(places) - 1 else 0
+        left = total - missing
+        cut = left if config.cut < 0 else min(left, config.cut + number)
+        found.append(Virtual(gate, subtask, channel, elements, cut, missing))
+    if config.unknown != "none":
+        found.append(_unknown(config, gates, len(places)))
+    return tuple(found)
+
+
+def _unknown(config: FilterScenarioConfig, gates: tuple[FilteredGate, ...], number: int) -> Virtual:
+    """Returns a virtual channel that its gate does not know."""
+    elements = (Record(number * _PER_CHANNEL, 1, smallest()),)
+    if config.unknown == "gate":
+        without = next(gate for gate, one in enumerate(gates) if not one.mapping.old_subtasks)
+        return Virtual(without, 0, 0, elements, smallest())
+    known = gates[0].mapping.old_subtasks
+    if config.unknown == "channel":
+        return Virtual(0, known[0], config.producers[0], elements, smallest())
+    stranger = next(one for one in range(config.scale[0] + 1) if one not in known)
+    return Virtual(0, stranger, 0, elements, smallest())
+
+
+def _elements(config: FilterScenarioConfig, gate: FilteredGate, subtask: int, number: int) -> Iterator[Recovered]:
+    """Yields the elements of a virtual channel."""
+    is_first = number == config.empty
+    has_watermarks = config.watermarks == "all" or (config.watermarks == "all-but-one" and not is_first)
+    if config.idle == "one" and is_first:
+        yield Status(False)
+    keys = _keys(config, gate, subtask, number)
+    for at in range(config.records):
+        size = config.sizes[(number + at) % len(config.sizes)]
+        timestamp = 1000 * at + 500 + number if size >= smallest(0) else None
+        yield Record(number * _PER_CHANNEL + at, next(keys), size, timestamp)
+        if config.markers:
+            yield LatencyMarker(number * _PER_CHANNEL + at)
+        if has_watermarks:
+            yield Watermark(1000 * (at + 1) + 10 * (number * 2 % 5))
+    if config.markers:
+        yield Attributes(True)
+    if config.idle == "all":
+        yield Status(False)
+        if is_first:
+            yield Status(True)
+
+
+def _keys(config: FilterScenarioConfig, gate: FilteredGate, subtask: int, number: int) -> Iterator[int]:
+    """Yields the keys of the records of a virtual channel: such as the old subtask has had, and as the scenario wants
+    them kept or not."""
+    is_shared = subtask in gate.mapping.ambiguous
+    key = number
+    for at in range(config.records):
+        wanted = config.keep == "all" or (config.keep == "in-turn" and (number + at) % 2 == 0)
+
+        def suits(one: int, nth: int = at, as_wanted: bool = wanted) -> bool:
+            kept = selects(gate.kind, one, nth, config.scale[1], config.subtask)
+            return not is_shared or kept is as_wanted
+
+        while not (_has_had(config, gate, subtask, key) and suits(key)):
+            key += 1
+        yield key
+        key += 1
+
+
+def _has_had(config: FilterScenarioConfig, gate: FilteredGate, subtask: int, key: int) -> bool:
+    if gate.kind is not EdgeKind.HASH:
+        return True
+    group = key_group(hash_of_number(key), MAX_PARALLELISM)
+    return owner(group, MAX_PARALLELISM, config.scale[0]) == subtask
+
+
+def selects(kind: EdgeKind, key: int, nth: int, parallelism: int, subtask: int) -> bool:
+    """Returns whether the partitioner of an edge selects this subtask for the `nth` record that it sees, from 0."""
+    if kind is EdgeKind.CUSTOM:
+        return (key + nth) % parallelism == subtask
+    return owner(key_group(hash_of_number(key), MAX_PARALLELISM), MAX_PARALLELISM, parallelism) == subtask
