@@ -120,7 +120,7 @@ class FilteringFetch(Fetch):
             output = self.outputs(of.gate, channel)
             try:
                 while (element := found.next()) is not None:
-                    await output.write(element)
+                    await output.append(element)
                 await output.finish()
             except BaseException:  # both have taken buffers over, whatever happens
                 output.recycle()

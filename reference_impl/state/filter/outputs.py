@@ -17,7 +17,7 @@ from .virtual_channel import Descriptor
 class Output(Protocol):
     """Takes the elements of one chunk."""
 
-    async def write(self, element: Element) -> None:
+    async def append(self, element: Element) -> None:
         """Append an element, whole. Raises: PortError IO, RELEASED."""
 
     async def finish(self) -> None:
@@ -41,7 +41,7 @@ class BufferOutput:
         self.faults = faults
         self.buffer: NetworkBuffer | None = None
 
-    async def write(self, element: Element) -> None:
+    async def append(self, element: Element) -> None:
         """Each buffer that is full is handed on before the next is asked for."""
         if element.is_record:
             self.faults.reach(RECORD_WRITE)
@@ -85,7 +85,7 @@ class SpillOutput:
         self.piece = bytearray()
         """Piece: what is appended next."""
 
-    async def write(self, element: Element) -> None:
+    async def append(self, element: Element) -> None:
         """Bytes of one channel follow each other, in as many segments as they need."""
         if element.is_record:
             self.faults.reach(RECORD_WRITE)
