@@ -11,10 +11,11 @@ from hypothesis.strategies import SearchStrategy
 from msgspec import Struct
 from msgspec.structs import replace
 
+from conformance.components.filter.state import mapping_of
 from conformance.ports.filter import FilteredGate, Virtual
 from conformance.ports.framing import Record, Recovered, size_of
 from conformance.ports.key_groups import LEAST_DEFAULT, hash_of_number, key_group, owner
-from conformance.ports.rescale import EdgeKind, RescaleMapping
+from conformance.ports.rescale import EdgeKind
 from strategies.jobs import RescalePlan
 from strategies.records import elements
 from strategies.values import made
@@ -72,22 +73,7 @@ def recovered_gate(
         raise ValueError(f"{plan} has more subtasks than the maximum parallelism {max_parallelism}")
     if kind not in _KINDS:
         raise ValueError(f"channel state of a {kind} edge cannot be rescaled; that of {', '.join(_KINDS)} can")
-    ambiguous: set[int] = set()
-    if kind is EdgeKind.HASH:
-        owners = [
-            (owner(one, max_parallelism, old), owner(one, max_parallelism, new)) for one in range(max_parallelism)
-        ]
-        subtasks = {before for before, after in owners if after == subtask}
-        ambiguous = subtasks & {before for before, after in owners if after != subtask}
-    elif kind is EdgeKind.CUSTOM:
-        subtasks = set(range(old))
-        ambiguous = subtasks if new > 1 else set()
-    elif kind is EdgeKind.GLOBAL:
-        subtasks = set(range(old)) if subtask == 0 else set()
-    else:
-        subtasks = set(range(subtask, old, new))
-    channels = tuple(tuple(range(channel, old, new)) for channel in range(new))
-    return FilteredGate(kind, RescaleMapping(tuple(sorted(subtasks)), channels, tuple(sorted(ambiguous))))
+    return FilteredGate(kind, mapping_of(kind, (old, new), (old, new), subtask, max_parallelism))
 
 
 _ELEMENTS = elements()

@@ -44,9 +44,10 @@ class Task:
     ) -> None:
         gates = options.pop("gates", (FilteredGate(options.pop("kind", EdgeKind.HASH), mapping),))
         sources: Sequence[Source] | None = options.pop("sources", None)
+        make = options.pop("make", lambda config: Filter(config, sources))
         subtask = options.pop("subtask", 0)
         self.config = FilterConfig(recovery, gates, state, options.pop("parallelism", 2), subtask, **options)
-        self.port = Filter(self.config, sources)
+        self.port = make(self.config)
         self.kernel = Kernel(("fetch", "task", "drain"), fine=False)
         self.found: dict[tuple[int, int], list[Recovered | Unreadable]] = {
             (gate, channel): [] for gate, one in enumerate(gates) for channel in range(len(one.mapping.channels))
@@ -84,6 +85,10 @@ class Task:
     def run(self, cut: int = PAGE) -> list[list[Recovered | Unreadable]]:
         """The whole recovery. Returns what every channel got."""
         self.read_all(cut)
+        return self.finish()
+
+    def finish(self) -> list[list[Recovered | Unreadable]]:
+        """What is left of the recovery after everything was read. Returns what every channel got."""
         whole(self.port.end())
         if self.config.recovery is Recovery.PUSHED:
             while self.consume("drain", self.port.drain()):
@@ -108,7 +113,8 @@ class Task:
 
     def released(self) -> Resources:
         self.port.release()
-        return self.port.resources()
+        left: Resources = self.port.resources()
+        return left
 
 
 def virtual(*elements: Recovered, subtask: int = 0, channel: int = 0, gate: int = 0, **options: Any) -> Virtual:

@@ -66,6 +66,13 @@ def test_a_gate_of_another_kind(kind, subtask, mapping):
     assert recovered_gate(RescalePlan((5, 3, 2)), subtask, kind).mapping == mapping
 
 
+@pytest.mark.parametrize("kind", [EdgeKind.HASH, EdgeKind.CUSTOM, EdgeKind.REBALANCE, EdgeKind.GLOBAL])
+def test_state_stays_where_it_is_if_nothing_is_rescaled(kind):
+    for subtask in range(3):
+        mapping = recovered_gate(RescalePlan((2, 3, 3)), subtask, kind).mapping
+        assert mapping == RescaleMapping((subtask,), ((0,), (1,), (2,)), ())
+
+
 def test_a_gate_that_cannot_be_is_refused():
     with pytest.raises(ValueError, match="subtask 2 is none of those after 7 → 2"):
         recovered_gate(NARROWER, 2)

@@ -35,7 +35,6 @@ IN_MEMORY_DEFAULT = 5 << 20
 MAX_PARALLELISM = 128
 _PER_CHANNEL = 16
 """How many ids the records of one virtual channel have."""
-_FILTERING = (EdgeKind.HASH, EdgeKind.CUSTOM)
 
 
 class FilterScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
@@ -75,7 +74,9 @@ class FilterScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
 @cache
 def port_config(config: FilterScenarioConfig) -> FilterConfig:
     """Returns the configuration of the port."""
-    gates = tuple(FilteredGate(kind, _mapping(config, kind)) for kind in config.kinds)
+    gates = tuple(
+        FilteredGate(kind, mapping_of(kind, config.scale, config.producers, config.subtask)) for kind in config.kinds
+    )
     return FilterConfig(
         Recovery(config.recovery), gates, _state(config, gates), config.scale[1], config.subtask, MAX_PARALLELISM,
         config.rescaled, config.page, config.buffers, config.partial_in_memory, config.segment, config.files,
@@ -83,26 +84,29 @@ def port_config(config: FilterScenarioConfig) -> FilterConfig:
 
 
 # ---- what is recovered from whom -------------------------------------------------------------------------------------
-def _recovers(config: FilterScenarioConfig, kind: EdgeKind, subtask: int) -> set[int]:
-    """Returns the old subtasks from which a new subtask recovers."""
-    old, new = config.scale
+def mapping_of(
+    kind: EdgeKind, scale: tuple[int, int], producers: tuple[int, int], subtask: int,
+    max_parallelism: int = MAX_PARALLELISM,
+) -> RescaleMapping:  # fmt: skip
+    """Returns what a new subtask recovers through a gate with such an edge. `scale`, `producers`: the parallelism
+    before and after, of the vertex and of the one in front."""
+    old, new = scale
+    shared: set[int] = set()
     if old == new:
-        return {subtask}
-    if kind is EdgeKind.HASH:
-        groups = [one for one in range(MAX_PARALLELISM) if owner(one, MAX_PARALLELISM, new) == subtask]
-        return {owner(group, MAX_PARALLELISM, old) for group in groups}
-    if kind is EdgeKind.CUSTOM:
-        return set(range(old))
-    if kind is EdgeKind.GLOBAL:
-        return set() if subtask else set(range(old))
-    return set(range(subtask, old, new))
-
-
-def _mapping(config: FilterScenarioConfig, kind: EdgeKind) -> RescaleMapping:
-    mine = _recovers(config, kind, config.subtask)
-    others = [_recovers(config, kind, one) for one in range(config.scale[1]) if one != config.subtask]
-    shared = {one for one in mine for other in others if one in other} if kind in _FILTERING else set()
-    before, after = config.producers
+        mine = {subtask}
+    elif kind is EdgeKind.HASH:
+        groups = range(max_parallelism)
+        owners = [(owner(one, max_parallelism, old), owner(one, max_parallelism, new)) for one in groups]
+        mine = {before for before, after in owners if after == subtask}
+        shared = mine & {before for before, after in owners if after != subtask}
+    elif kind is EdgeKind.CUSTOM:
+        mine = set(range(old))
+        shared = mine if new > 1 else set()
+    elif kind is EdgeKind.GLOBAL:
+        mine = set() if subtask else set(range(old))
+    else:
+        mine = set(range(subtask, old, new))
+    before, after = producers
     channels = tuple(tuple(range(channel, before, after)) for channel in range(after))
     return RescaleMapping(tuple(sorted(mine)), channels, tuple(sorted(shared)))
 
