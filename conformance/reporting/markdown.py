@@ -150,6 +150,8 @@ def _scenario(report: Report, story: Story) -> str:
         *([] if story.in_the_drain is None else [story.in_the_drain]),
         story_markdown(story) if story.steps else "The scenario failed before its first step.",
     ]
+    if story.records:
+        parts.append("Its records:\n\n" + "\n".join(f"- {cell(line)}" for line in story.records))
     marks = {one.mark for one in story.steps} | {Mark.DRAIN for one in story.steps if one.in_drain}
     if story.has_turns:
         parts.append(f"*{CONTINUED}*: {WHAT_CONTINUED_MEANS}")

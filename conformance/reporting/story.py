@@ -15,6 +15,7 @@ from conformance.driver import Component
 from conformance.engines import Replay
 from conformance.reporting.console import Lines
 from conformance.reporting.looks import BAD, FAINT, GOOD, simple_table
+from conformance.reporting.record_lines import record_lines
 from conformance.reporting.step_lines import lines_of
 from conformance.reporting.words import outcome_in_words, plain, signals_in_words, step_in_words
 from conformance.scenarios import Entry, History, Step, canonical
@@ -96,6 +97,8 @@ class Story:
     """The result and the signals of the reference at the same step."""
     earlier: StoryStep | None
     """The first step whose outcome differs from the reference's, if that came before the divergent step."""
+    records: tuple[str, ...] = ()
+    """If a property broke: what the records of the scenario say, if it has any that say something."""
 
     @property
     def from_the_reference(self) -> str | None:
@@ -171,6 +174,8 @@ class Story:
             yield Text.assemble(("result    ", "bold"), self.outcome)
         if self.reference is not None:
             yield Text.assemble(("reference ", "bold"), self.reference)
+        for number, line in enumerate(self.records):
+            yield Text.assemble(("records   " if number == 0 else "          ", "bold"), line)
         if self.from_the_reference is not None:
             yield Text(self.from_the_reference)
 
@@ -200,6 +205,7 @@ def tell(replay: Replay, reference: Replay | None = None) -> Story:
         outcome=None if divergent is None else divergent.outcome,
         reference=_counterpart(component, replay, reference, at),
         earlier=_earlier_difference(replay, reference, steps, at),
+        records=() if violation is None else record_lines(component, scenario),
     )
 
 
