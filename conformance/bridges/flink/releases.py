@@ -50,11 +50,13 @@ _GRAPHS = MappingProxyType(
         "1.20.5": ("java_graph_1", "java_assignment_before_2_3"),
     }
 )
-COMPONENTS = SourceSet("components", ("java", _RESCALING, _SHARED), ("2.3.0", "2.2.1"), _GRAPHS)
+_FILTERS = {"2.3.0": "java_filter_2_3", "2.2.1": "java_filter_2_2"}
+_NETWORK = MappingProxyType({version: (*_GRAPHS[version], folder) for version, folder in _FILTERS.items()})
+COMPONENTS = SourceSet("components", ("java", _RESCALING, _SHARED), ("2.3.0", "2.2.1"), _NETWORK)
 COORDINATORS = SourceSet("coordinators", ("java_coordinator", _SHARED), ("2.3.0", "2.2.1", "1.20.5"))
 JOBS = SourceSet("jobs", ("java_job", _SHARED), ("2.3.0", "2.2.1", "1.20.5"))
 RESCALING = SourceSet("changes of parallelism", (_RESCALING, _SHARED), ("2.3.0", "2.2.1", "1.20.5"), _GRAPHS)
-GUARDED = SourceSet("components without a guard", (*COMPONENTS.folders, "java_guards"), ("2.3.0",), _GRAPHS)
+GUARDED = SourceSet("components without a guard", (*COMPONENTS.folders, "java_guards"), ("2.3.0",), _NETWORK)
 SOURCE_SETS = (COMPONENTS, GUARDED, RESCALING, COORDINATORS, JOBS)
 
 RELEASES = COMPONENTS.releases

@@ -61,7 +61,22 @@ enum Components {
             "during_recovery",
             "spill_directories",
             "buffers"),
-    ASSIGNMENT("assignment", AssignmentSubject::new, "vertices", "edges", "output_on_downstream");
+    ASSIGNMENT("assignment", AssignmentSubject::new, "vertices", "edges", "output_on_downstream"),
+    FILTER(
+            "filter",
+            FilterSubject::new,
+            "recovery",
+            "gates",
+            "state",
+            "parallelism",
+            "subtask",
+            "max_parallelism",
+            "rescaled",
+            "page",
+            "buffers",
+            "partial_in_memory",
+            "segment",
+            "files");
 
     private interface Factory {
         Subject make(JsonNode config) throws BadRequest, IOException;

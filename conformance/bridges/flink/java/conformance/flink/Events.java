@@ -167,6 +167,12 @@ final class Events {
         }
     }
 
+    /** A barrier that overtakes. */
+    static CheckpointBarrier unaligned(long checkpoint) {
+        CheckpointStorageLocationReference location = CheckpointStorageLocationReference.getDefault();
+        return new CheckpointBarrier(checkpoint, 0, CheckpointOptions.unaligned(CheckpointType.CHECKPOINT, location));
+    }
+
     private static CheckpointOptions options(String alignment) throws BadRequest {
         return options(alignment, ALIGNMENT_TIMEOUT_MILLIS);
     }

@@ -16,7 +16,7 @@ final class Features {
     static ArrayNode capabilities() {
         // The adapter itself provides the first three, with its recording writer and its counting recycler.
         ArrayNode found = Json.array().add("faults").add("persisted-readback").add("resources").add("unions");
-        found.add("rescales-forced-edges");
+        found.add("rescales-forced-edges").add("filters-records");
         if (has(NETWORK + "partition.PipelinedSubpartition", "alignedBarrierTimeout")) {
             found.add("timeoutable-barriers");
         }

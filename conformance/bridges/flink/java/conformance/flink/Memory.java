@@ -15,8 +15,12 @@ final class Memory {
     private final int withheld;
 
     Memory(int channels, int exclusiveBuffers, int floatingBuffers) throws IOException {
+        this(channels, exclusiveBuffers, floatingBuffers, SEGMENT_SIZE);
+    }
+
+    Memory(int channels, int exclusiveBuffers, int floatingBuffers, int segmentSize) throws IOException {
         int pooled = Math.max(1, floatingBuffers);
-        all = new NetworkBufferPool(channels * exclusiveBuffers + pooled, SEGMENT_SIZE);
+        all = new NetworkBufferPool(channels * exclusiveBuffers + pooled, segmentSize);
         floating = all.createBufferPool(pooled, pooled);
         withheld = pooled - floatingBuffers;
         for (int index = 0; index < withheld; index++) {

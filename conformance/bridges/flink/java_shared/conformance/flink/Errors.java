@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import org.apache.flink.configuration.IllegalConfigurationException;
 import org.apache.flink.runtime.checkpoint.CheckpointException;
 import org.apache.flink.runtime.checkpoint.CheckpointFailureReason;
 import org.apache.flink.runtime.execution.CancelTaskException;
@@ -73,7 +74,7 @@ public final class Errors {
         if (thrown instanceof CancelTaskException || isRefusedByWorker(thrown)) {
             return "released";
         }
-        if (isTooParallel(thrown)) {
+        if (isTooParallel(thrown) || thrown instanceof IllegalConfigurationException) {
             return "config";
         }
         // Only what the checks of Flink throw. Their subclasses mean something else, such as a buffer that is recycled

@@ -14,7 +14,7 @@ import org.apache.flink.streaming.runtime.partitioner.ShufflePartitioner;
 import org.apache.flink.streaming.runtime.partitioner.StreamPartitioner;
 
 /** The partitioners of Flink, by the names that the kinds of edges have in the port. */
-final class Partitioners {
+public final class Partitioners {
 
     private static final int MAX_PARALLELISM = 128;
 
@@ -36,9 +36,15 @@ final class Partitioners {
     }
 
     private static StreamPartitioner<Object> make(String kind, int maxParallelism) throws BadRequest {
+        return make(kind, maxParallelism, ITSELF);
+    }
+
+    /** One that was not set up. {@code keys}: what the key of a record is, a {@code Long} unless records are keyed. */
+    public static StreamPartitioner<Object> make(String kind, int maxParallelism, KeySelector<Object, Object> keys)
+            throws BadRequest {
         switch (kind) {
             case "hash":
-                return new KeyGroupStreamPartitioner<>(ITSELF, maxParallelism);
+                return new KeyGroupStreamPartitioner<>(keys, maxParallelism);
             case "rebalance":
                 return new RebalancePartitioner<>();
             case "shuffle":
@@ -46,7 +52,7 @@ final class Partitioners {
             case "global":
                 return new GlobalPartitioner<>();
             case "custom":
-                return new CustomPartitionerWrapper<>(new Counting(), ITSELF);
+                return new CustomPartitionerWrapper<>(new Counting(), keys);
             case "broadcast":
                 return new BroadcastPartitioner<>();
             case "forward":

@@ -1,0 +1,184 @@
+"""The filter and the demultiplexer of released Flink behind the port filter."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.bridges.jsonl.protocol import Open
+from conformance.bridges.jsonl.remote import remote_port
+from conformance.ports import (
+    EdgeKind,
+    ErrorKind,
+    FaultKind,
+    FaultStruck,
+    FilterConfig,
+    FilteredGate,
+    FilterPort,
+    Interface,
+    PortError,
+    Record,
+    Recovery,
+    RescaleMapping,
+    Taken,
+    Virtual,
+    Watermark,
+)
+from conformance.ports.framing import size_of
+from conformance.ports.key_groups import hash_of_number, key_group, owner
+
+pytestmark = [pytest.mark.flink, pytest.mark.xdist_group("flink")]
+
+INTERFACE = Interface(FilterPort, FilterConfig)
+DESIGNS = (Recovery.IN_MEMORY, Recovery.RECOVER_FIRST)
+
+
+@pytest.fixture
+def filtering(flink):
+    """Makes the port of a filter. Skips a design that the release does not have."""
+
+    def make(config):
+        if config.recovery is Recovery.IN_MEMORY and flink.release != "2.3.0":
+            pytest.skip("only 2.3.0 filters while it reads")
+        flink.client.request(Open("filter", config))
+        return remote_port(INTERFACE, lambda port, what: flink.client.request(what).outcome)
+
+    return make
+
+
+def job(recovery, *state, kind=EdgeKind.HASH, olds=(0, 1), ambiguous=(1,), producers=1, **rest):
+    """Subtask 0 of 2 recovers from old subtasks 0 and 1 of 3."""
+    mapping = RescaleMapping(olds, tuple((one,) for one in range(producers)), ambiguous)
+    return FilterConfig(recovery, (FilteredGate(kind, mapping),), state, 2, 0, **rest)
+
+
+def virtual(old_subtask, *elements, old_channel=0):
+    return Virtual(0, old_subtask, old_channel, elements, sum(map(size_of, elements)))
+
+
+def read_all(port, config, *lengths):
+    """Reads each virtual channel to its end, in chunks of these lengths and then whole pages."""
+    for number, one in enumerate(config.state):
+        left, cuts = sum(map(size_of, one.elements)) - one.missing, list(lengths)
+        while left:
+            length = min(left, cuts.pop(0) if cuts else config.page)
+            port.read(number, length)
+            left -= length
+
+
+def take_all(port, channel=0):
+    """What the task takes out of a channel."""
+    elements = []
+    while not (taken := port.take(0, channel)).last:
+        elements += taken.elements
+        if taken.buffer is not None:
+            port.recycle(taken.buffer)
+    return elements
+
+
+def recover(port, config):
+    """Everything is read, then taken."""
+    read_all(port, config)
+    port.end()
+    return take_all(port)
+
+
+def is_mine(record):
+    return owner(key_group(hash_of_number(record.key), 128), 128, 2) == 0
+
+
+@pytest.mark.parametrize("recovery", DESIGNS)
+@pytest.mark.parametrize("lengths", [(), (1,), (2, 3), (17, 1, 1), (5000,)])
+def test_of_an_ambiguous_subtask_what_belongs_here_is_kept(filtering, recovery, lengths):
+    records = [Record(number, number, 20 + 900 * number, number if number % 2 else None) for number in range(12)]
+    config = job(recovery, virtual(0, *records[:4]), virtual(1, *records[4:]), page=8192)
+    port = filtering(config)
+    port.begin()
+    read_all(port, config, *lengths)
+    port.end()
+    assert take_all(port) == [*records[:4], *filter(is_mine, records[4:])]
+    assert 0 < len(list(filter(is_mine, records[4:]))) < 8
+    assert port.checkpoint(1) == ((),)
+    port.release()
+    assert port.resources().segments == 0
+
+
+@pytest.mark.parametrize("recovery", DESIGNS)
+def test_a_custom_partitioner_counts_per_virtual_channel(filtering, recovery):
+    records = [Record(number, 0, 20) for number in range(6)]
+    config = job(recovery, virtual(0, *records[:3]), virtual(1, *records[3:]), kind=EdgeKind.CUSTOM, ambiguous=(0, 1))
+    port = filtering(config)
+    port.begin()
+    assert recover(port, config) == [records[0], records[2], records[3], records[5]]
+
+
+def test_a_checkpoint_has_what_was_not_taken(filtering):
+    records = [Record(number, 0, 3000) for number in range(4)]
+    config = job(Recovery.IN_MEMORY, virtual(0, *records))
+    port = filtering(config)
+    port.begin()
+    with pytest.raises(PortError) as caught:
+        port.checkpoint(1)
+    assert caught.value.kind is ErrorKind.CHECKPOINT
+    read_all(port, config)
+    port.end()
+    assert port.checkpoint(2) == ((0, 1, 2, 3),)
+    taken = port.take(0, 0)
+    assert [one.id for one in taken.elements] == [0]
+    assert port.checkpoint(3) == ((1, 2, 3),)
+
+
+@pytest.mark.parametrize("recovery", DESIGNS)
+def test_without_a_rescale_everything_passes(filtering, recovery):
+    elements = (Record(1, 5, 40), Watermark(7), Record(2, 6, 17))
+    config = job(recovery, virtual(0, *elements), rescaled=False)
+    port = filtering(config)
+    port.begin()
+    read_all(port, config, 3)
+    port.end()
+    assert take_all(port) == list(elements)
+
+
+@pytest.mark.parametrize("page", [4095, 5000, 100])
+def test_a_page_size_that_is_no_power_of_two_is_refused(filtering, page):
+    port = filtering(job(Recovery.RECOVER_FIRST, page=page))
+    with pytest.raises(PortError) as caught:
+        port.begin()
+    assert caught.value.kind is ErrorKind.CONFIG
+
+
+@pytest.mark.parametrize("recovery", DESIGNS)
+@pytest.mark.parametrize("place", ["channel-state-read", "partitioner", "record-read", "record-write"])
+def test_what_fails_ends_the_fetch(filtering, recovery, place):
+    kept = next(key for key in range(100) if is_mine(Record(1, key, 40)))
+    config = job(recovery, virtual(0, Record(1, kept, 40), Record(2, kept, 40)), ambiguous=(0,))
+    port = filtering(config)
+    port.begin()
+    if not port.fault(place, FaultKind.THROWS, 1):
+        assert (place, recovery) == ("record-write", Recovery.RECOVER_FIRST)  # nothing is written there
+        return
+    with pytest.raises(PortError) as caught:
+        recover(port, config)
+    assert caught.value.kind is ErrorKind.IO
+    assert port.signals == [FaultStruck(place, FaultKind.THROWS)]
+    port.release()
+    assert port.resources().segments == 0
+
+
+@pytest.mark.parametrize("recovery", DESIGNS)
+def test_an_unknown_old_subtask_is_refused(filtering, recovery):
+    config = job(recovery, virtual(2, Record(1, 5, 40)))
+    port = filtering(config)
+    port.begin()
+    with pytest.raises(PortError) as caught:
+        recover(port, config)
+    assert caught.value.kind is ErrorKind.STATE
+
+
+def test_nothing_is_taken_before_the_end_in_memory(filtering):
+    config = job(Recovery.IN_MEMORY, virtual(0, Record(1, 5, 40)))
+    port = filtering(config)
+    port.begin()
+    read_all(port, config)
+    assert port.take(0, 0) is None
+    port.end()
+    assert port.take(0, 0) == Taken(0, (Record(1, 5, 40),))
