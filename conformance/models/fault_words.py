@@ -32,6 +32,14 @@ CALLS: Mapping[str, str] = {
     ports.SPILL_FILE_CLOSE: "the close of a spill file",
     ports.SPILL_FILE_DELETE: "the deletion of a spill file",
     ports.CHANNEL_STATE_READ: "the read of recovered channel state",
+    ports.CHANNEL_PUSH: "the hand-over of a buffer to its channel",
+    ports.PARTITIONER: "the call of the partitioner",
+    ports.RECORD_READ: "the deserialization of a record",
+    ports.RECORD_WRITE: "the serialization of a record",
+    ports.RECORD_FILE_CREATE: "the creation of a file for a large record",
+    ports.RECORD_FILE_WRITE: "the write to the file of a large record",
+    ports.RECORD_FILE_READ: "the read of the file of a large record",
+    ports.RECORD_FILE_DELETE: "the deletion of the file of a large record",
     ports.OPERATORS_OPEN: "the initialization of the operators",
 }
 """What is called at each place, as the subject of a sentence."""

@@ -111,7 +111,9 @@ def struck_by(seen: Seen[Any, *tuple[Any, ...]]) -> FaultStruck:
     return next(one for one in seen.signals if type(one) is FaultStruck)
 
 
-def see_strikes(rules: Rules[L], places: Places, *on: Step[L, Any, *tuple[Any, ...]]) -> None:
+def see_strikes(
+    rules: Rules[L], places: Places, *on: Step[L, Any, *tuple[Any, ...]], needs: frozenset[Capability] = FAULTS
+) -> None:
     """Declares a goal for each fault at these places: it has struck one of these steps."""
 
     def sees(place: str, kind: FaultKind) -> Callable[[L, Seen[Any]], bool]:
@@ -126,7 +128,7 @@ def see_strikes(rules: Rules[L], places: Places, *on: Step[L, Any, *tuple[Any, .
                 slug, words = _STRUCK[kind]
                 rules.sight(
                     f"at-the-{place}-a-call-{slug}", f"{words} at the place {place}.", on, sees(place, kind),
-                    needs=FAULTS, struck=True,
+                    needs=needs, struck=True,
                 )  # fmt: skip
 
 

@@ -18,8 +18,9 @@ from conformance.driver import AnyStep, Component, FailureClass, with_article
 from conformance.models.answers import records_by_channel
 from conformance.models.fault_words import call_at
 from conformance.models.records import in_words
+from conformance.models.recovered_words import recovered_in_words
 from conformance.models.signal_words import SIGNALS
-from conformance.models.words import short_name
+from conformance.models.words import many, short_name
 from conformance.ports import (
     AlignmentTimes,
     Announcement,
@@ -36,11 +37,14 @@ from conformance.ports import (
     Message,
     Outcome,
     OutputState,
+    PartialRecord,
     Piece,
     Request,
     RequestKind,
     Resources,
+    SegmentBeforeFilter,
     StateStatus,
+    Taken,
 )
 from conformance.scenarios import Step
 
@@ -196,6 +200,12 @@ def _known_value(value: Any) -> str:
             return f"{'' if available else 'not '}available, backlog {backlog}"
         case AlignmentTimes(duration=duration, start_delay=delay):
             return f"duration {_milliseconds(duration)}, start delay {_milliseconds(delay)}"
+        case Taken():
+            return _taken(value)
+        case SegmentBeforeFilter(number=number, in_use=in_use):
+            return f"segment {number}, {'in use' if in_use else 'free'}"
+        case PartialRecord(virtual=virtual, size=size, in_file=in_file):
+            return f"{many(size, 'byte')} of virtual channel {virtual} in {'a file' if in_file else 'memory'}"
         case Piece(gate=gate, channel=channel, records=ids):
             return f"{in_words(ids)} of channel {channel} of gate {gate}"
         case Drained(gate=gate, channel=channel, element=element):
@@ -226,6 +236,13 @@ def element_in_words(element: Any) -> str:
         case _ if isinstance(element, Element):
             return short_name(element)
     return _anything(element)
+
+
+def _taken(taken: Taken) -> str:
+    parts = [recovered_in_words(one) for one in taken.elements]
+    parts += [f"{many(taken.open, 'byte')} of the next element"] if taken.open else []
+    parts += ["the end of the channel"] if taken.last else []
+    return f"{', '.join(parts) or 'no element'}{'' if taken.buffer is None else f' in buffer {taken.buffer}'}"
 
 
 def _milliseconds(time: Any) -> str:

@@ -161,6 +161,7 @@ class Server:
         except Exception as error:
             return self._over(error=error)
         operation.waits_for = at
+        operation.told = False
         self._tokens += 1
         self._waiting[self._tokens] = operation
         return self._over(blocked=self._tokens)

@@ -106,7 +106,7 @@ def two_parts_of_a_large_record_were_kept_at_once(ledger: Ledger, seen: Read) ->
 
 
 # ---- who waits -------------------------------------------------------------------------------------------------------
-@goal(steps.recycle)
+@goal(steps.recycle, needs=IN_MEMORY)
 def a_fetch_waited_at_its_first_buffer(ledger: Ledger, seen: Seen[None, int]) -> bool:
     """A buffer was given back while the task held all of them, and a read was in flight."""
     return ledger.reading and not ledger.meanwhile and len(ledger.held) == ledger.config.buffers
@@ -130,7 +130,7 @@ def a_drainer_waited_for_a_buffer(ledger: Ledger, seen: Seen[None, int]) -> bool
     return ledger.draining and len(ledger.held) == ledger.config.buffers
 
 
-@goal(steps.cancel)
+@goal(steps.cancel, needs=IN_MEMORY)
 def a_task_was_cancelled_while_its_fetch_waited(ledger: Ledger, seen: Seen[None]) -> bool:
     """The task was cancelled while a read was in flight and the task held all buffers."""
     return ledger.reading and len(ledger.held) == ledger.config.buffers
@@ -202,6 +202,9 @@ def a_partitioner_that_counts_dropped_and_kept_records(ledger: Ledger, seen: Too
     )
 
 
+_WORDS = {2: "two", 3: "three", 4: "four", 7: "seven"}
+
+
 def _scaled(old: int, new: int) -> Callable[[Ledger, Seen[Any]], bool]:
     def check(ledger: Ledger, seen: Seen[Any]) -> bool:
         return ledger.scale == (old, new)
@@ -211,14 +214,14 @@ def _scaled(old: int, new: int) -> Callable[[Ledger, Seen[Any]], bool]:
 
 for _old, _new in ((7, 2), (2, 7), (4, 2), (3, 2), (2, 2)):
     RULES.sight(
-        f"everything-was-read-after-a-rescale-from-{_old}-to-{_new}",
+        f"everything-was-read-after-a-rescale-from-{_WORDS[_old]}-to-{_WORDS[_new]}",
         f"The fetch ended of a vertex whose parallelism was {_old} before and is {_new} now.",
         steps.end, _scaled(_old, _new), needs=FILTERS,
     )  # fmt: skip
 
 
 # ---- the task and its end --------------------------------------------------------------------------------------------
-@goal(steps.checkpoint)
+@goal(steps.checkpoint, needs=IN_MEMORY)
 def a_checkpoint_came_between_the_end_and_the_last_take(ledger: Ledger, seen: Seen[Any, int]) -> bool:
     """A checkpoint had records of which some others were taken before."""
     return seen.error is None and any(seen.value) and ledger.takes > 0
@@ -243,7 +246,7 @@ def a_task_ended_inside_a_record(ledger: Ledger, seen: Seen[None]) -> bool:
     return not ledger.failed and any(one.layout.begun(one.read) > page for one in ledger.virtuals)
 
 
-@goal(steps.fail)
+@goal(steps.fail, needs=IN_MEMORY)
 def a_task_failed_while_everything_was_in_use(ledger: Ledger, seen: Seen[None]) -> bool:
     """The task failed while it held all buffers."""
     return not ledger.failed and len(ledger.held) == ledger.config.buffers
@@ -269,13 +272,11 @@ def _struck_at(place: str, which: str) -> Callable[[Ledger, Seen[Any, int, int]]
         number = seen.operands[0]
         one = ledger.virtuals[number]
         layout = one.layout
-        whole = layout.complete(one.begun)
-        whole -= whole == len(layout.elements)
-        start = layout.ends[whole - 1] if whole else 0
-        chunks = ledger.chunks_since(number, start).count(number)
-        is_last = one.begun >= layout.ends[whole]
-        found = "last" if is_last and chunks > 1 else "first" if chunks == 1 else "middle"
-        return found == which
+        whole = layout.complete(one.read)
+        chunks = ledger.chunks_since(number, layout.ends[whole - 1] if whole else 0).count(number)
+        if one.begun >= layout.ends[whole]:
+            return which == "last" and chunks > 1
+        return which == ("first" if chunks == 1 else "middle")
 
     return check
 

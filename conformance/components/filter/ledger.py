@@ -329,10 +329,10 @@ class Ledger(PortLedger):
 
     def ended(self, seen: Seen[None]) -> None:
         """Notes that everything was read, or that the end was refused."""
-        if seen.error is None:
-            self.phase = "fetched"
-        else:
+        if seen.error is not None:
             self.fetch_fails()
+        elif self.phase != BROKEN:
+            self.phase = "fetched"
 
     def end_struck(self, seen: Seen[None]) -> None:
         """Notes that a call has failed at the end."""
@@ -383,7 +383,7 @@ class Ledger(PortLedger):
         self.open_takes += 1
 
     def begin_late_take(self, gate: int, channel: int) -> None:
-        """Notes that the task takes although the fetch has failed, of which it was not told yet."""
+        """Notes that the task takes although the fetch has failed, of which it was not notified yet."""
         self.late += 1
         self.begin_take(gate, channel)
 
@@ -403,7 +403,10 @@ class Ledger(PortLedger):
             return
         self.takes += 1
         self.lookers.wake()
-        self.found = take_apart(self.config, self.channels[number], self.virtuals, home(self.config), taken)
+        self.found = take_apart(
+            self.config, self.channels[number], self.virtuals, home(self.config),
+            (*self.held, self.segment.requested), taken,
+        )  # fmt: skip
         if taken.buffer is not None:
             self.meanwhile += 1
             self.held.append(taken.buffer)

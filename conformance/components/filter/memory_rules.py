@@ -16,7 +16,6 @@ from conformance.ports import (
     Recovery,
     Resources,
     SegmentBeforeFilter,
-    Taken,
 )
 from conformance.ports.framing import LENGTH
 
@@ -96,22 +95,6 @@ def without_a_filter_the_pool_gives_the_buffers(ledger: Ledger, seen: Looked) ->
 
 
 # ---- buffers ---------------------------------------------------------------------------------------------------------
-@rule(
-    *steps.TAKES,
-    invariant="I-93",
-    tickets=("FLINK-39519",),
-    never=(Never(FILTERED_LATER.where, "Elements come without buffers."),),
-)
-def a_buffer_is_given_out_once(ledger: Ledger, seen: Seen[Taken | None, int, int]) -> Judgement:
-    """While the task holds a buffer, no other that it takes has the same number."""
-    if seen.value is None or seen.value.buffer is None:
-        return False
-    buffer = seen.value.buffer
-    if buffer in ledger.held or buffer == ledger.segment.requested:
-        return Broken(FailureClass.DUPLICATED, f"the task holds buffer {buffer}", "another with this number was taken")
-    return True
-
-
 @rule(steps.resources, invariant="I-93", tickets=("FLINK-39519",), needs=RESOURCES, quiet=True)
 def every_buffer_is_given_back_once(ledger: Ledger, seen: Looked) -> Judgement:
     """The pool has given out the buffers that the task holds, and no other once everything was taken."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from conformance.components.filter import steps
 from conformance.components.filter.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property, thread_properties
+from conformance.driver.own_rules import NO_DEADLOCK, ONE_ORDER
 from conformance.models import faults
-from conformance.models.designs import FAULTS, PUSHED, RECOVER_FIRST
+from conformance.models.designs import FAULTS, IN_MEMORY, PUSHED, RECOVER_FIRST
 from conformance.models.records import compare_ids, in_words
 from conformance.models.words import got, must_fail, refusal
 from conformance.ports import (
+    RECORD_WRITE,
     Capability,
     CheckpointReason,
     ErrorKind,
@@ -20,7 +23,12 @@ from conformance.ports import (
     Taken,
 )
 
-RULES = Rules[Ledger]("filter", answers_property("filter"), *thread_properties("filter"))
+_OF_LOCKS = (NO_DEADLOCK, ONE_ORDER)
+"""Only with pushed is a lock taken while another one is held."""
+_THREADS = [
+    replace(one, needs=one.needs | PUSHED) if one.slug in _OF_LOCKS else one for one in thread_properties("filter")
+]
+RULES = Rules[Ledger]("filter", answers_property("filter"), *_THREADS)
 rule, adopt = RULES.rule, RULES.adopt
 FILTERS = frozenset({Capability.FILTERS_RECORDS})
 ONE_BUFFER = frozenset({Capability.ONE_BUFFER_BEFORE_THE_FILTER})
@@ -32,8 +40,8 @@ TakenSeen = Seen[Taken | None, int, int]
 # ---- what is taken ---------------------------------------------------------------------------------------------------
 @rule(*_TAKES, invariant="I-71", tickets=("FLINK-38930",), after_learning=True)
 def what_is_taken_comes_as_the_design_says(ledger: Ledger, seen: TakenSeen) -> Judgement:
-    """Elements come in a buffer, with recover-first one at a time and without a buffer; the end of a channel comes
-    once, without either."""
+    """Elements come in a buffer that the task does not hold yet, with recover-first one at a time and without a
+    buffer; the end of a channel comes once, without either."""
     return ledger.found.form
 
 
@@ -232,7 +240,12 @@ def a_checkpoint_has_what_was_not_taken(ledger: Ledger, seen: Seen[tuple[tuple[i
 # ---- what fails ------------------------------------------------------------------------------------------------------
 STRUCK = (steps.begin, steps.read, steps.end, steps.drain, steps.take)
 adopt(faults.an_operation_fails_with_what_it_calls, *STRUCK, needs=FAULTS)
-faults.see_strikes(RULES, FilterPort.can_fail, *STRUCK, steps.end_damaged, steps.cancel, steps.checkpoint)
+_SEEN = (*STRUCK, steps.end_damaged, steps.cancel, steps.checkpoint)
+_SPILLED = {place: kinds for place, kinds in FilterPort.can_fail.items() if place.startswith("spill-")}
+_OTHERS = {place: kinds for place, kinds in FilterPort.can_fail.items() if place not in (*_SPILLED, RECORD_WRITE)}
+faults.see_strikes(RULES, _OTHERS, *_SEEN)
+faults.see_strikes(RULES, {RECORD_WRITE: FilterPort.can_fail[RECORD_WRITE]}, *_SEEN, needs=FAULTS | IN_MEMORY)
+faults.see_strikes(RULES, _SPILLED, *_SEEN, needs=FAULTS | PUSHED)
 faults.see_later_strikes(RULES, *STRUCK)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from conformance.components.filter.lanes import TargetChannel, VirtualChannel
 from conformance.driver import Broken, FailureClass, Judgement
+from conformance.models.recovered_words import recovered_in_words
 from conformance.models.words import many, truth
 from conformance.ports import (
     Attributes,
@@ -53,11 +54,13 @@ Homes = Mapping[int, tuple[int, int]]
 
 
 def take_apart(
-    config: FilterConfig, channel: TargetChannel, virtuals: Sequence[VirtualChannel], homes: Homes, taken: Taken
-) -> Found:
-    """Judges what came out of a channel, notes it there and in its virtual channels, and returns the judgements."""
+    config: FilterConfig, channel: TargetChannel, virtuals: Sequence[VirtualChannel], homes: Homes,
+    held: Collection[int | None], taken: Taken,
+) -> Found:  # fmt: skip
+    """Judges what came out of a channel, notes it there and in its virtual channels, and returns the judgements.
+    `held`: the numbers of the buffers that the task holds."""
     found = Found()
-    _judge_form(config, channel, taken, found)
+    found.form = _form(config, channel, held, taken)
     for element in taken.elements:
         if type(element) is Record:
             _record(channel, virtuals, homes, element, found)
@@ -76,7 +79,10 @@ def take_apart(
 
 
 # ---- the form --------------------------------------------------------------------------------------------------------
-def _judge_form(config: FilterConfig, channel: TargetChannel, taken: Taken, found: Found) -> None:
+def _form(config: FilterConfig, channel: TargetChannel, held: Collection[int | None], taken: Taken) -> Judgement:
+    if taken.buffer is not None and taken.buffer in held:
+        owed = f"the task holds buffer {taken.buffer}"
+        return Broken(FailureClass.DUPLICATED, owed, "another with this number was taken")
     owed = observed = ""
     if channel.last:
         owed, observed = "everything was taken, so nothing may come", "something came"
@@ -88,7 +94,7 @@ def _judge_form(config: FilterConfig, channel: TargetChannel, taken: Taken, foun
             owed, observed = "one element comes, whole and without a buffer", _parts(taken)
     elif taken.buffer is None or taken.open < 0:
         owed, observed = "elements come in a buffer", _parts(taken)
-    found.form = Broken(FailureClass.PROTOCOL, owed, observed) if owed else True
+    return Broken(FailureClass.PROTOCOL, owed, observed) if owed else True
 
 
 def _parts(taken: Taken) -> str:
@@ -111,7 +117,11 @@ def _record(
     original = layout.elements[at]
     is_cut = virtual.is_cut(at)
     if element != original:
-        broken = Broken(FailureClass.CORRUPTED, f"this was recovered: {original}", f"this came: {element}")
+        broken = Broken(
+            FailureClass.CORRUPTED,
+            f"this was recovered: {recovered_in_words(original)}",
+            f"this came: {recovered_in_words(element)}",
+        )
         if is_cut:
             found.cut = broken
         else:
@@ -215,7 +225,9 @@ def _watermark(channel: TargetChannel, time: int) -> Judgement:
 def _marker(channel: TargetChannel, element: LatencyMarker, found: Found) -> None:
     there = any(element in one.layout.elements for one in channel.virtuals)
     if not there:
-        found.whole = Broken(FailureClass.CORRUPTED, "only markers come that were recovered", f"this came: {element}")
+        found.whole = Broken(
+            FailureClass.CORRUPTED, "only markers come that were recovered", f"this came: {recovered_in_words(element)}"
+        )
     elif element.time in channel.markers:
         found.markers = Broken(FailureClass.DUPLICATED, "a latency marker comes once at most", "it came again")
     else:
@@ -230,8 +242,12 @@ def _pass(channel: TargetChannel, element: Recovered | Unreadable, found: Found)
     channel.passed += 1
     if element != owed:
         kind = FailureClass.REORDERED if element in elements else FailureClass.CORRUPTED
-        owing = f"this comes next: {owed}" if owed is not None else "nothing more comes"
-        found.passed = found.passed if type(found.passed) is Broken else Broken(kind, owing, f"this came: {element}")
+        owing = f"this comes next: {recovered_in_words(owed)}" if owed is not None else "nothing more comes"
+        found.passed = (
+            found.passed
+            if type(found.passed) is Broken
+            else Broken(kind, owing, f"this came: {recovered_in_words(element)}")
+        )
     else:
         found.passed = found.passed or True
 
