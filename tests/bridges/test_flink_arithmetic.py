@@ -85,6 +85,49 @@ def test_keys_have_the_same_groups_and_owners(release):
     assert differences(release, due) == []
 
 
+def missed(release: str, drawn: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+    """Of subtasks with two parallelisms and a maximum one: those that do not recover from an old owner of a key group
+    that they own now."""
+    told = ask(release, [("old_subtasks", "RANGE", subtask, old, new) for subtask, old, new, _ in drawn])
+    ranges = ask(release, [("key_groups", subtask, most, new) for subtask, _, new, most in drawn])
+    found = []
+    for one, recovered, owned in zip(drawn, told, ranges, strict=True):
+        first, last = owned.value
+        owners = [owner(group, one[3], one[1]) for group in (first, last)] if first <= last else []
+        if not all(recovered.value[0] <= old <= recovered.value[-1] for old in owners):
+            found.append(one)
+    return found
+
+
+def test_a_keyed_vertex_recovers_from_all_old_owners_if_its_key_groups_are_a_power_of_two(release):
+    random = Random(5)
+    drawn = []
+    for _ in range(DRAWN):
+        old, new = random.randint(1, LARGEST), random.randint(1, LARGEST)
+        most = 1 << random.randint(max(old - 1, new - 1, 1).bit_length(), 15)
+        drawn.append((random.randrange(new), old, new, most))
+    assert missed(release, drawn) == []
+
+
+def test_the_mapper_by_range_does_not_know_the_key_groups_of_the_job(release):
+    """A finding: it asks as if a job had 32,768 key groups, which makes no difference below 195 subtasks."""
+    subtask, old, new, most = 1, 194, 195, 390
+    assert ask(release, [("key_groups", subtask, most, new)]) == [Told([2, 3])]
+    assert owner(2, most, old) == 0
+    assert ask(release, [("old_subtasks", "RANGE", subtask, old, new)]) == [Told([1])]
+    random = Random(6)
+    small = [
+        (random.randrange(new), old, new, random.randint(194, MOST))
+        for old, new in ((random.randint(1, 194), random.randint(1, 194)) for _ in range(DRAWN))
+    ]
+    assert missed(release, small) == []
+    large = [
+        (random.randrange(new), old, new, random.randint(LARGEST, MOST))
+        for old, new in ((random.randint(195, LARGEST), random.randint(195, LARGEST)) for _ in range(DRAWN))
+    ]
+    assert missed(release, large)
+
+
 def test_keyed_records_go_to_the_owner_of_their_key_group(release):
     random = Random(2)
     due: list[tuple[Question, object]] = []
