@@ -114,6 +114,46 @@ def test_a_restore_from_a_file_that_was_cut_off_does_not_end(release, how, statu
     assert run("truncated-state", release, how, program="Restore.java") == (status, [first, *lines])
 
 
+@pytest.mark.parametrize("release", ["2.3.0", "2.2.1", "1.20.5"])
+def test_a_new_owner_does_not_recover_from_the_old_one(release):
+    status, lines = run("key-group-ranges", release, program="Miss.java")
+    told = "key group 2 goes from subtask 0 to subtask 1, which recovers from [1]"
+    assert (status, lines) == (1, [told, "MISSED: 1"])
+    assert run("key-group-ranges", release, "control", program="Miss.java") == (
+        0, ["every new owner recovers from the old one"]
+    )  # fmt: skip
+
+
+def test_half_a_record_is_no_partial_data():
+    status, lines = run("partial-record", "2.3.0", program="Silent.java")
+    assert (status, lines[1:]) == (
+        1, ["the channel has partial data: false", "SILENT: the record is lost, and nothing fails"]
+    )  # fmt: skip
+    status, lines = run("partial-record", "2.3.0", "control", program="Silent.java")
+    assert (status, lines[1:]) == (0, ["the channel has partial data: false", "that is true"])
+
+
+@pytest.mark.parametrize("release", ["2.3.0", "2.2.1"])
+@pytest.mark.parametrize(
+    ("how", "status", "recovering", "filtering"),
+    [
+        ("chained", 1, "[]", "[]"),
+        ("custom", 1, "[1]", "[0, 1, 2]"),
+        ("control", 0, "[0, 1, 2]", "[0, 1, 2]"),
+    ],
+)
+def test_state_is_assigned_to_too_few(release, how, status, recovering, filtering):
+    assert run("state-assignment", release, how, program="Assign.java") == (
+        status,
+        [
+            "the state was assigned",
+            f"subtasks that recover the state of the channel: {recovering}",
+            f"subtasks that are to keep those of its records which the partitioner sends them: {filtering}",
+            "LOST: nothing fails" if status else "nothing is lost",
+        ],
+    )
+
+
 @pytest.mark.parametrize("release", ["2.3.0", "2.2.1"])
 def test_the_job_compiles(release: str, tmp_path: Path):
     """It depends on time, so it is run by hand."""
