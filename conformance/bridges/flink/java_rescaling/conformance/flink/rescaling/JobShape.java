@@ -3,6 +3,9 @@ package conformance.flink.rescaling;
 import conformance.flink.BadRequest;
 import conformance.flink.Json;
 import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
 import org.apache.flink.runtime.jobgraph.JobVertex;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 
@@ -77,6 +80,21 @@ final class JobShape {
     /** How many edges come from a vertex: they are its partitions. */
     int partitions(int vertex) {
         return (int) Arrays.stream(edges).filter(edge -> edge.producer == vertex).count();
+    }
+
+    /**
+     * Whether the answer of a release may depend on the order in which it goes through the vertices: if two edges join the
+     * same vertices, or a mapping is none that leaves everything where it is although nothing was rescaled.
+     */
+    boolean isUnclear() {
+        Set<List<Integer>> joined = new HashSet<>();
+        for (Edge edge : edges) {
+            boolean isNew = joined.add(List.of(edge.producer, edge.consumer));
+            if (!isNew || edge.kind.equals("custom") || edge.kind.equals("global")) {
+                return true;
+            }
+        }
+        return false;
     }
 
     static final class Edge {
