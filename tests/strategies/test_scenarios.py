@@ -7,10 +7,12 @@ from hypothesis import HealthCheck, Phase, find, given, seed, settings
 
 from conformance.components import COMPONENTS
 from conformance.driver import Program, run_scenario
+from conformance.engines import read_scenario
 from conformance.engines.replay import ReplayVerdict, replay
 from conformance.ports import DataAvailable, Implementation, find_implementation
 from conformance.suite import judge
 from strategies import enabled_scenarios, scenarios
+from tests.pages import ROOT
 from tests.suite.toy_engine import ToySubpartition
 
 
@@ -56,8 +58,9 @@ class Engine(Implementation):
         return {"subpartition": Unsorted}
 
 
-def failing(strategy, number: int):
+def failing(strategy, number: int, implementation: Implementation | None = None):
     """The scenario to which 100 examples shrink, or None."""
+    judged_on = Engine() if implementation is None else implementation
     judged = []
 
     @seed(number)
@@ -65,7 +68,7 @@ def failing(strategy, number: int):
     @given(strategy)
     def check(scenario):
         judged.append(scenario)
-        judge(scenario, Engine())
+        judge(scenario, judged_on)
 
     try:
         check()
@@ -85,6 +88,15 @@ def test_a_broken_put_of_a_queue_is_found_and_shrinks(drawn_on, number):
 
 def test_steps_that_need_not_be_enabled_pass_over_it():
     assert failing(scenarios("subpartition"), 1) is None
+
+
+@pytest.mark.parametrize("bug", ["B-01", "B-06", "B-37", "B-K5"])
+def test_a_known_bug_shrinks_to_as_few_steps_as_in_the_corpus(bug):
+    kept = read_scenario(ROOT / "tests" / "corpus" / f"{bug}.json")
+    broken = find_implementation(f"known-bug:{bug}")
+    found = failing(enabled_scenarios(kept.component, broken), 1, broken)
+    assert found is not None
+    assert len(found.steps) == len(kept.steps)
 
 
 def test_a_scenario_of_full_length_can_be_shortened():
