@@ -145,14 +145,22 @@ public final class AssignmentSubject implements Subject {
         return answer.value;
     }
 
-    /** Asks several times, on fresh graphs with other ids, and keeps the answers that differ, in an order of their own. */
+    /**
+     * Asks several times, on fresh graphs, and keeps the answers that differ, in an order of their own. Of several reasons
+     * to refuse a question, which one Flink names is left to chance, and one is kept.
+     */
     private void ask() {
         Map<String, Answer> found = new TreeMap<>();
-        for (int time = 0; time < (restored.isUnclear() ? UNCLEAR_TIMES : TIMES); time++) {
+        boolean isUnclear = restored.isUnclear();
+        for (int time = 0; time < (isUnclear ? UNCLEAR_TIMES : TIMES); time++) {
             Answer answer = Answer.of(() -> answer(restore()));
             found.putIfAbsent(answer.text, answer);
+            isUnclear |= answer.error != null;
         }
         answers.addAll(found.values());
+        if (answers.stream().allMatch(one -> one.error != null)) {
+            answers.subList(1, answers.size()).clear();
+        }
         calls = 0;
     }
 
@@ -161,7 +169,7 @@ public final class AssignmentSubject implements Subject {
         OperatorID[] operators = new OperatorID[stored.vertices()];
         Map<OperatorID, OperatorState> states = new HashMap<>();
         for (int vertex = 0; vertex < operators.length; vertex++) {
-            operators[vertex] = new OperatorID();
+            operators[vertex] = new OperatorID(0, vertex);
             OperatorState state =
                     Graphs.state(operators[vertex], stored.parallelisms[vertex], stored.maxParallelisms[vertex]);
             put(vertex, state);

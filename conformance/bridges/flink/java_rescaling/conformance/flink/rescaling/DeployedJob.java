@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import org.apache.flink.api.common.JobID;
 import org.apache.flink.runtime.OperatorIDPair;
 import org.apache.flink.runtime.checkpoint.JobManagerTaskRestore;
 import org.apache.flink.runtime.checkpoint.OperatorState;
@@ -27,7 +28,8 @@ import org.apache.flink.streaming.runtime.tasks.OneInputStreamTask;
 
 /**
  * A real execution graph. Each vertex of the port is an operator. Those that are chained are in one vertex of Flink, with
- * the last one first; gates and partitions keep their numbers, since a chained edge is the only one at both ends.
+ * the last one first; gates and partitions keep their numbers, since a chained edge is the only one at both ends. Ids of
+ * vertices and operators are the same for every graph, since Flink's errors name them.
  */
 final class DeployedJob {
 
@@ -43,7 +45,7 @@ final class DeployedJob {
         JobVertex[] vertices = makeVertices();
         connect(vertices);
         JobVertex[] distinct = Arrays.stream(vertices).distinct().toArray(JobVertex[]::new);
-        DefaultExecutionGraph graph = Graphs.build(new JobGraph(null, "job", distinct));
+        DefaultExecutionGraph graph = Graphs.build(new JobGraph(new JobID(0, 0), "job", distinct));
         deployed = Arrays.stream(vertices).map(one -> graph.getJobVertex(one.getID())).toArray(ExecutionJobVertex[]::new);
     }
 
@@ -58,7 +60,7 @@ final class DeployedJob {
             for (int at = chain.size() - 1; at >= 0; at--) {
                 ids.add(OperatorIDPair.generatedIDOnly(operators[chain.get(at)]));
             }
-            JobVertex made = new JobVertex(shape.name(vertex), new JobVertexID(), ids);
+            JobVertex made = new JobVertex(shape.name(vertex), new JobVertexID(0, vertex), ids);
             made.setInvokableClass(OneInputStreamTask.class);
             made.setParallelism(shape.parallelisms[vertex]);
             made.setMaxParallelism(shape.maxParallelisms[vertex]);
