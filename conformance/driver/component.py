@@ -22,6 +22,8 @@ from conformance.scenarios import Step
 
 _TURNS: Mapping[str, tuple[str, ...]] = {FINISH: ("thread",), RUN: ("thread", "stop")}
 _NO_TURNS: Mapping[str, tuple[str, ...]] = {}
+_OWN = __name__.partition(".")[0]
+"""The package of the suite."""
 
 
 def _many(number: int, noun: str) -> str:
@@ -139,6 +141,7 @@ class Component:
         begun = [step for shape in self.searched for prefix in shape.prefixes for step in prefix]
         named = [step[0] for step in begun if not self.is_turn(step)]
         self._check_names()
+        self._check_shapes()
         keys = {one.key for one in self.steps}
         unknown = [name for name in named if self.step(name) is None]
         weights = [one for shape in self.searched for one in (shape.weights, *shape.biases)]
@@ -167,6 +170,24 @@ class Component:
                 raise ValueError(f"{self.name}: a step cannot be called {name!r}: so is the call that makes a port")
         if twice := [key for key in keys if keys.count(key) > 1]:
             raise ValueError(f"{self.name}: two of its steps are called {twice[0]!r}")
+
+    def _check_shapes(self) -> None:
+        of = self.settings.shape
+        if self.shapes:
+            if self.biases or self.prefixes:
+                raise ValueError(f"{self.name}: it has shapes, so biases and prefixes belong to one of them")
+            if self.configs != tuple(config for shape in self.shapes for config in shape.configs):
+                raise ValueError(f"{self.name}: its configurations must be those of its shapes, in their order")
+        for shape in self.searched:
+            if wrong := [config for config in shape.configs if of(config) != shape.name]:
+                raise ValueError(
+                    f"{self.name}: the settings say that {wrong[0]} has the shape {of(wrong[0])!r}, and it is declared"
+                    f" with the shape {shape.name!r}"
+                )
+
+    def is_own(self) -> bool:
+        """Returns whether the component is one of the suite, whose rules the type checker has read."""
+        return all(kind.call.__module__.partition(".")[0] == _OWN for kind in self.steps)
 
     @property
     def searched(self) -> tuple[Shape, ...]:

@@ -38,20 +38,19 @@ class Judge:
 
         `signals` are the signals that the ledger has not heard yet. Raises: Violation.
         """
-        seen, ledger = self.seen, self.ledger
-        seen.operands = operands
-        if self.can_be_struck and move.struck is not None and seen.signals and FaultStruck in map(type, seen.signals):
-            self._hold_struck(move, step, operands, signals)
-            return
-        if seen.error is not None and not (move.fails and seen.error.kind not in FATAL):
-            raise unexpected(self.program.answers, seen.error, step, move.kind.key)
-        evidence = self.evidence
-        rows = evidence.whole
-        if move.concern:
+        seen, ledger, evidence = self.seen, self.ledger, self.evidence
+        seen.operands, seen.unheard = operands, signals
+        judges, rows, fails = move.judges, evidence.whole, move.fails
+        struck = self.can_be_struck and seen.signals and FaultStruck in map(type, seen.signals) and move.if_struck
+        if struck:
+            judges, fails = struck, True
+        elif move.concern:
             if move.concern == OPERAND:
                 rows = evidence.by_channel.get(operands[0], rows)
             elif seen.value is not None:
                 rows = evidence.by_channel.get(seen.value.channel, rows)
+        if seen.error is not None and not (fails and seen.error.kind not in FATAL):
+            raise unexpected(self.program.answers, seen.error, step, move.kind.key)
         stage = self.stage(ledger)
         try:
             row = rows[stage]
@@ -59,71 +58,21 @@ class Judge:
             row = rows[stage] = evidence.blank.copy()
         at = move.place
         row[at] = row[at] + 1  # quicker than +=, here and below
-        judges = move.judges
-        goals, before, after = judges.of(seen.signals) if seen.signals else judges.without_signals
+        goals, checks, if_quiet = judges.of(seen.signals) if seen.signals else judges.without_signals
+        if if_quiet and (self.kernel is None or not self.kernel.in_flight):
+            checks = if_quiet
         reached = evidence.goals
         for place, check in goals:
             if not reached[place] and check(ledger, seen):
                 reached[place] = 1
-        for place, check in before:
+        for place, check in checks:  # one of them lets the ledger learn
             if judgement := check(ledger, seen):
                 if judgement is True:
                     row[place] = row[place] + 1
                 else:
                     self._other(place, judgement, step)
-        if not operands:  # a call with a star takes three times as long
-            if move.end is not None:
-                move.end(ledger)
-            if move.learn is not None:
-                move.learn(ledger, seen)
-        elif len(operands) == 1:
-            operand = operands[0]
-            if move.end is not None:
-                move.end(ledger, operand)
-            if move.learn is not None:
-                move.learn(ledger, seen, operand)
-        else:
-            if move.end is not None:
-                move.end(ledger, *operands)
-            if move.learn is not None:
-                move.learn(ledger, seen, *operands)
-        if signals:
-            ledger.hear(signals)
-        for place, check in after:
-            if judgement := check(ledger, seen):
-                if judgement is True:
-                    row[place] = row[place] + 1
-                else:
-                    self._other(place, judgement, step)
-        if move.quiet and (self.kernel is None or not self.kernel.in_flight):
-            for place, check in move.quiet:
-                if judgement := check(ledger, seen):
-                    if judgement is True:
-                        row[place] = row[place] + 1
-                    else:
-                        self._other(place, judgement, step)
-
-    def _hold_struck(self, move: Move, step: Step, operands: Operands, signals: list[Signal]) -> None:
-        """Check the outcome of an operation that a fault has struck. Raises: Violation."""
-        seen, ledger = self.seen, self.ledger
-        if seen.error is not None and seen.error.kind in FATAL:
-            raise unexpected(self.program.answers, seen.error, step)
-        row = self._row()
-        row[move.place] += 1
-        for place, check in move.goals_if_struck:
-            if check(ledger, seen):
-                self.evidence.goals[place] = 1
-        for place, check in move.judged_if_struck:
-            if judgement := check(ledger, seen):
-                if judgement is True:
-                    row[place] += 1
-                else:
-                    self._other(place, judgement, step)
-        assert move.struck is not None
-        move.struck(ledger, seen, *operands)
-        if signals:
-            ledger.hear(signals)
-        self.open_others(None)
+        if struck:
+            self.open_others(None)
 
     def open_others(self, struck: Thread | None) -> None:
         """If the task fails, let the operations in flight end in any way, except the one that a fault has struck."""

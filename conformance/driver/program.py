@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Protocol, TypeAlias, get_args
 
 from conformance.driver.component import Component
-from conformance.driver.exactly import checked
+from conformance.driver.exactly import checked, judged
 from conformance.driver.judgement import Judgement, Kind
 from conformance.driver.ledger import PortLedger
 from conformance.driver.own_rules import ALWAYS_JUDGED, ANSWERS
@@ -18,10 +19,12 @@ from conformance.ports.registry import is_own
 from conformance.scenarios import Entry, Step
 from conformance.scheduling import LockOrder
 
-Judged: TypeAlias = tuple[int, Callable[[Any, Any], Judgement]]
-"""The place of a property in the program and in the rows of a run's evidence, and its check."""
+Judged: TypeAlias = tuple[int, Callable[[Any, Any], Judgement | None]]
+"""The place of a property in the program and in the rows of a run's evidence, and its check; or the place of a step,
+and what lets the ledger learn from it, which returns nothing."""
 Concerned: TypeAlias = tuple[tuple[Judged, ...], tuple[Judged, ...], tuple[Judged, ...]]
-"""The goals that may be reached by an operation; the properties that judge it before the ledger learns, and after."""
+"""The goals that may be reached by an operation; what judges it, and among that what lets the ledger learn from it; and
+the same with the quiet rules at the end, or nothing if there are none."""
 NOTHING, OPERAND, ANSWER = 0, 1, 2
 """Where the number of the channel stands that a step concerns: nowhere, in its first operand, or in what it returns."""
 _FIRST = (0,)
@@ -43,13 +46,22 @@ class Log(Protocol):
 
 class Judges:
     """The goals that one kind of step may reach, and the properties that judge it: some before the ledger learns from
-    it, some after."""
+    it, some after.
 
-    __slots__ = ("_known", "_properties", "without_signals")
+    What lets the ledger learn is called as they are, and stands among them. So one loop does everything.
+    """
 
-    def __init__(self, properties: Sequence[tuple[int, Property]]) -> None:
-        """Each property with its place."""
-        self._properties = properties
+    __slots__ = ("_end", "_known", "_learn", "_operands", "_place", "_properties", "_quiet", "without_signals")
+
+    def __init__(
+        self, properties: Sequence[tuple[int, Property]], end: Callable[..., None] | None,
+        learn: Callable[..., None] | None, operands: int, place: int,
+    ) -> None:  # fmt: skip
+        """Each property with its place; what the ledger learns from the end and from the outcome of the operation; the
+        number of operands and the place of the step."""
+        self._properties = [one for one in properties if not one[1].quiet]
+        self._quiet = tuple((place, one.check) for place, one in properties if one.quiet)
+        self._end, self._learn, self._operands, self._place = end, learn, operands, place
         self._known: dict[tuple[type[Any], ...], Concerned] = {}
         self.without_signals = self._concerned(())
         """Those that concern an operation without signals."""
@@ -69,11 +81,56 @@ class Judges:
         goals = [one for one in (*always, *named) if one[1].kind is Kind.SOMETIMES]
         before = [one for one in (*always, *named) if one[1].kind is not Kind.SOMETIMES]
         after = [one for one in (*named, *always) if one[1].kind is not Kind.SOMETIMES]
-        return (
-            tuple((place, one.check) for place, one in goals),
-            tuple((place, one.check) for place, one in before if not one.after_learning),
-            tuple((place, one.check) for place, one in after if one.after_learning),
+        checks = (
+            *((place, one.check) for place, one in before if not one.after_learning),
+            *self._learning(bool(kinds)),
+            *((place, one.check) for place, one in after if one.after_learning),
         )
+        return tuple((place, one.check) for place, one in goals), checks, checks + self._quiet if self._quiet else ()
+
+    def _learning(self, hears: bool) -> Iterator[Judged]:
+        """Yields what lets the ledger learn from the operation, and hear its signals if it has some."""
+        if self._end is not None:
+            yield self._place, _after(self._end, self._operands)
+        if self._learn is not None:
+            yield self._place, _learning(self._learn, self._operands)
+        if hears:
+            yield self._place, _hear
+
+
+def _after(end: Callable[..., None], operands: int) -> Callable[[Any, Any], None]:
+    """Returns what lets the ledger note the end of an operation with so many operands."""
+
+    def of_many(ledger: Any, seen: Any) -> None:  # a call with a star takes three times as long
+        end(ledger, *seen.operands)
+
+    def of_one(ledger: Any, seen: Any) -> None:
+        end(ledger, seen.operands[0])
+
+    def of_none(ledger: Any, seen: Any) -> None:
+        end(ledger)
+
+    return of_none if operands == 0 else of_one if operands == 1 else of_many
+
+
+def _learning(learn: Callable[..., None], operands: int) -> Callable[[Any, Any], None]:
+    """Returns what lets the ledger learn from the outcome of an operation with so many operands."""
+
+    def of_many(ledger: Any, seen: Any) -> None:
+        learn(ledger, seen, *seen.operands)
+
+    def of_one(ledger: Any, seen: Any) -> None:
+        learn(ledger, seen, seen.operands[0])
+
+    def of_none(ledger: Any, seen: Any) -> None:
+        learn(ledger, seen)
+
+    return of_none if operands == 0 else of_one if operands == 1 else of_many
+
+
+def _hear(ledger: PortLedger, seen: Any) -> None:
+    if seen.unheard:
+        ledger.hear(seen.unheard)
 
 
 class Move:
@@ -81,8 +138,7 @@ class Move:
 
     __slots__ = (
         "_by_phase", "begin", "call", "cases", "concern", "crashes", "during", "end", "fails", "fresh_port",
-        "goals_if_struck", "interrupts", "judged_if_struck", "judges", "kind", "learn", "place", "quiet", "struck",
-        "thread", "when",
+        "if_struck", "interrupts", "judges", "kind", "place", "thread", "when",
     )  # fmt: skip
 
     def __init__(
@@ -102,25 +158,25 @@ class Move:
         self.begin = kind.begin
         self.call = checked(kind) if is_checked else kind.call
         self.end = kind.end
-        self.learn = kind.learn
-        self.struck = kind.struck
         self.fails = kind.fails
         self.fresh_port = kind.fresh_port
         self.crashes = kind.crashes
         self.interrupts = kind.crashes or kind.cancels
         self.thread = kind.by if kind.by in threads else ""
         """The thread on which the operation runs; empty if the operation never pauses."""
-        mine = [(place, one) for place, one in properties if kind.key in one.on]
-        always = [(place, one) for place, one in mine if not one.struck]
-        struck = [(place, one) for place, one in mine if one.struck]
-        self.judged_if_struck = tuple((place, one.check) for place, one in struck if one.kind is not Kind.SOMETIMES)
-        """The properties that are judged if a fault has struck the operation."""
-        self.goals_if_struck = tuple((place, one.check) for place, one in struck if one.kind is Kind.SOMETIMES)
-        # The outcome of a step that replaces the port is the outcome of the old port. The quiet rules, too, judge it
-        # against the ledger as it was before.
-        moving = [(place, one) for place, one in always if not one.quiet or kind.fresh_port]
-        self.judges = Judges(moving)
-        self.quiet = tuple((place, one.check) for place, one in always if one.quiet and not kind.fresh_port)
+        mine = [(at, one) for at, one in properties if kind.key in one.on]
+        always = [(at, one) for at, one in mine if not one.struck]
+        if kind.fresh_port:
+            # The outcome of a step that replaces the port is the outcome of the old port. The quiet rules, too, judge
+            # it against the ledger as it was before.
+            always = [(at, replace(one, quiet=False)) for at, one in always]
+        self.judges = Judges(always, kind.end, kind.learn, len(kind.operands), place)
+        self.if_struck: Judges | None = None
+        """The judges of an operation that a fault has struck; None: those of any other."""
+        if kind.struck is not None:
+            self.if_struck = Judges(
+                [one for one in mine if one[1].struck], None, kind.struck, len(kind.operands), place
+            )
 
     def has_cases(self, cases: Sequence[Move]) -> None:
         """Note that the step has these cases, of which this is one."""
@@ -152,7 +208,7 @@ class Program:
     """A component made ready for one implementation. A program is made once and used for many runs."""
 
     __slots__ = (
-        "_orders", "answers", "blank_marks", "blank_row", "capabilities", "component", "configs", "factory",
+        "_configs", "_orders", "answers", "blank_marks", "blank_row", "capabilities", "component", "factory",
         "implementation", "is_checked", "log", "moves", "moves_of", "places", "properties", "threads",
     )  # fmt: skip
 
@@ -163,10 +219,7 @@ class Program:
         self.is_checked = not is_own(implementation)
         """Whether results and signals are checked for exact types."""
         self.capabilities = implementation.capabilities | frozenset(assume)
-        self.configs: tuple[Any, ...] = tuple(
-            one for one in component.configs if self.understands(one) and self._shows(one)
-        )
-        """The configurations of the component that the implementation understands and that are worth a search."""
+        self._configs = tuple(one for one in component.configs if self.understands(one) and self._shows(one))
         self.threads = component.threads
         self.properties = tuple(one for one in component.properties if one.applies(self.capabilities))
         self.places = {one.slug: index for index, one in enumerate(self.properties)}
@@ -183,6 +236,19 @@ class Program:
         self._orders = LockOrder()
         self.log: Log | None = None
         """None: nobody follows the runs, as in a process that they cannot end."""
+
+    @property
+    def configs(self) -> tuple[Any, ...]:
+        """The configurations in which the program is searched: those of the component that the implementation
+        understands and that are worth a search, unless `within` has said others."""
+        return self._configs
+
+    def within(self, configs: Iterable[Any]) -> Program:
+        """Returns a copy of this program that is searched in these configurations. Engines read them when they are
+        made, so they never change."""
+        twin = self.made_by(self.factory)
+        twin._configs = tuple(configs)
+        return twin
 
     def understands(self, config: Any) -> bool:
         """Returns whether the implementation claims all capabilities that this configuration needs."""
@@ -205,10 +271,8 @@ class Program:
 
     def pinned(self, shape: str) -> Program:
         """Returns a copy of this program whose component has this shape in every search; an empty text: any shape."""
-        twin = self.made_by(self.factory)
         of = self.component.settings.shape
-        twin.configs = tuple(one for one in self.configs if not shape or of(one) == shape)
-        return twin
+        return self.within(one for one in self.configs if not shape or of(one) == shape)
 
     def shares(self) -> int:
         """Returns how many shapes of the component can be searched, each of which has the scenarios of a component."""
@@ -237,7 +301,8 @@ class Program:
         """Returns the steps with those of these properties that are judged in scenarios of each shape, with and without
         faults. Each property keeps its place in the rows of a run's evidence."""
         component, count = self.component, len(self.properties)
-        numbered = [(self.places[one.slug], one) for one in judging]
+        own = component.is_own()
+        numbered = [(self.places[one.slug], one if own else judged(one)) for one in judging]
         by_channel = any(component.settings.kinds(one) for one in component.configs)
 
         def of(shape: str, faults: bool) -> dict[str, Move]:

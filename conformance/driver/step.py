@@ -60,11 +60,13 @@ FINISH = "finish"
 class Seen(Generic[V, *Ops]):
     """The operands and the outcome of an operation, `Seen[result, *operands]`. A run uses one object for all steps."""
 
-    __slots__ = ("error", "operands", "signals", "value")
+    __slots__ = ("error", "operands", "signals", "unheard", "value")
 
     value: V
     error: Error | None
     signals: list[Signal]
+    unheard: list[Signal]
+    """Those of the signals that the ledger has not heard yet: not those before the last pause of the operation."""
     operands: tuple[*Ops]
 
 

@@ -123,9 +123,9 @@ class Messenger:
         self._hung = 0
         self._calls: list[Call] = []
         local = Program(program.component, generator_of(program))
-        self.local = local.made_by(noting(local.factory, self._calls))
+        whole = [config for config in program.configs if config.interleaving == "whole"]
+        self.local = local.made_by(noting(local.factory, self._calls)).within(whole)
         self.local.capabilities -= _ENABLING - program.capabilities  # it draws no step that is not enabled over there
-        self.local.configs = tuple(config for config in program.configs if config.interleaving == "whole")
 
     def forget(self) -> None:
         """Forget the recorded calls, because the next scenario begins."""

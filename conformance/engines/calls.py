@@ -61,9 +61,8 @@ def draw(program: Program) -> Iterator[tuple[Call, ...]]:
     """Yields a few scenarios, in configurations that the implementation understands, which call every operation."""
     calls: list[Call] = []
     drawing = Program(program.component, generator_of(program))
-    drawing = drawing.made_by(noting(drawing.factory, calls))
-    drawing.configs = tuple(one for one in program.configs if one.interleaving == "whole")
-    search = Search(drawing)
+    whole = [one for one in program.configs if one.interleaving == "whole"]
+    search = Search(drawing.made_by(noting(drawing.factory, calls)).within(whole))
     missing = set(asked_for(program))
     drawn = 0
     for seed in seeds("doctor", program.component.name, range(MOST_DRAWN)):

@@ -162,8 +162,7 @@ class ApartCheck:
         scenario, owed, observed = failure.scenario, failure.owed, failure.observed
         generator, whole = generator_of(self._program), True
         if generator is not self._program.implementation and not self._takes_long(signature):
-            drawing = Program(self._program.component, generator)
-            drawing.configs = self._program.configs
+            drawing = Program(self._program.component, generator).within(self._program.configs)
             try:
                 reduced = reduce(drawing, scenario, FEW, judge=self._judge, interruption=self._interruption)
             except ValueError as error:

@@ -246,9 +246,7 @@ class Differ:
         program = self._baseline
         if program.implementation.batch is not None:
             program = Program(program.component, generator_of(program))
-        twin = program.made_by(program.factory)
-        twin.configs = self._configs
-        return twin
+        return program.within(self._configs)
 
     def _judge(self, scenario: Scenario) -> Run:
         """Returns a run whose violation is the divergence, and whose steps are those that either side performed."""

@@ -92,7 +92,7 @@ def _observing(reference: Program, config: Any, steps: tuple[Step, ...]) -> list
     observing = [
         move
         for move in reference.all_cases()
-        if move.learn is move.begin is move.end is move.struck is None
+        if move.kind.learn is move.kind.begin is move.kind.end is move.kind.struck is None
         and not (move.fresh_port or move.crashes or move.fails)
     ]
     world = World(reference, config)

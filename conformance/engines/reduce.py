@@ -296,9 +296,7 @@ class Reduction:
         return found
 
     def _search(self, config: Any, length: int, only: Tables | None = None) -> Search:
-        twin = self.program.made_by(self.program.factory)
-        twin.configs = (config,)
-        return Search(twin, length, only)
+        return Search(self.program.within((config,)), length, only)
 
     # ---- runs --------------------------------------------------------------------------------------------------------
     def _spend(self) -> None:

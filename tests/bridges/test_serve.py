@@ -30,9 +30,7 @@ def wired():
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_a_history_is_the_same_at_both_ends_of_a_wire(component, wired):
     near, far = (Program(COMPONENTS[component], one) for one in (find_implementation("reference"), wired))
-    drawn = near.made_by(near.factory)
-    drawn.configs = tuple(one for one in near.configs if one.interleaving == "whole")
-    search = Search(drawn)
+    search = Search(near.within(one for one in near.configs if one.interleaving == "whole"))
     steps = 0
     for seed in seeds("wire", component, range(SCENARIOS)):
         scenario, run = search.run(seed)
@@ -66,8 +64,7 @@ def test_a_known_bug_is_found_through_the_wire():
     implementation = JsonLinesImplementation(command)
     try:
         program = Program(COMPONENTS["subpartition"], implementation)
-        program.configs = tuple(one for one in program.configs if one.interleaving == "whole")
-        search = Search(program)
+        search = Search(program.within(one for one in program.configs if one.interleaving == "whole"))
         broken = [search.run(seed)[1].violation for seed in seeds("wire", "subpartition", range(60))]
     finally:
         implementation.close()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from copy import copy
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import ValidationError
@@ -24,12 +27,15 @@ from conformance.driver import (
     PortLedger,
     Program,
     Property,
+    Settings,
+    Shape,
     Step,
     Steps,
     While,
     always,
     run_scenario,
 )
+from conformance.engines import Search
 from conformance.engines.known_failures import load_known_failures
 from conformance.engines.replay import ReplayVerdict, replay
 from conformance.ports import Port
@@ -122,6 +128,63 @@ def test_each_step_has_a_name_of_its_own():
 
     with pytest.raises(ValueError, match="a step cannot be called 'new': so is the call that makes a port"):
         changed(steps=(*COUNTER.steps, new))
+
+
+def test_a_rule_that_returns_no_judgement_is_an_error_that_names_it():
+    """Nothing would look like a rule that is never put to the test."""
+    judged = {one.slug: one for one in COUNTER.properties}
+    slug = "the-total-is-the-sum-of-what-was-added"
+    for nonsense in (None, 0, "no"):
+        check: Any = partial(lambda returned, ledger, seen: returned, nonsense)
+        component = replace(COUNTER, properties=tuple({**judged, slug: replace(judged[slug], check=check)}.values()))
+        with pytest.raises(TypeError, match=f"the rule {slug} of counter returned {nonsense!r}, which is no judgement"):
+            run_scenario(Program(component, counter.Counting()), CounterScenarioConfig(), [("total",)])
+
+
+def test_what_a_ledger_returns_when_it_learns_is_no_judgement():
+    """A component that no type checker has read may return something there."""
+    learning = {"add": ("end", lambda ledger, amount: ledger.add(amount) or "noted")}
+    learning["take_back"] = "learn", lambda ledger, seen: ledger.take_back(seen) or True
+    steps = []
+    for one in COUNTER.steps:
+        changed = copy(one)
+        if one.name in learning:
+            setattr(changed, *learning[one.name])
+        steps.append(changed)
+    ready = Program(replace(COUNTER, steps=tuple(steps)), counter.Counting())
+    run = run_scenario(ready, CounterScenarioConfig(), [("add", 1), ("add", 2), ("take_back",), ("total",)])
+    assert run.violation is None
+    assert len(run.performed) == 4
+
+
+class _Shaped(CounterScenarioConfig, frozen=True):
+    @property
+    def shape(self) -> str:
+        return "from zero" if self.first == 0 else "from more"
+
+
+def test_a_component_with_shapes_says_everything_of_its_configurations_there():
+    zero, more = Shape("from zero", (_Shaped(0),), {}), Shape("from more", (_Shaped(5),), {})
+    settings = Settings(shape=lambda config: config.shape)
+    shaped = replace(COUNTER, configs=(_Shaped(0), _Shaped(5)), shapes=(zero, more), settings=settings)
+    for what, why in (
+        ({"biases": ({"add": 40},)}, "it has shapes, so biases and prefixes belong to one of them"),
+        ({"prefixes": ((("add", 1),),)}, "it has shapes, so biases and prefixes belong to one of them"),
+        ({"configs": (_Shaped(0),)}, "its configurations must be those of its shapes, in their order"),
+        ({"shapes": (zero, replace(more, name="other"))}, "has the shape 'from more', and it is declared with the"),
+        ({"shapes": ()}, "has the shape 'from zero', and it is declared with the shape ''"),
+    ):
+        with pytest.raises(ValueError, match=f"counter: .*{why}"):
+            replace(shaped, **what)
+
+
+def test_the_configurations_of_a_program_do_not_change():
+    ready = Program(COUNTER, counter.Counting())
+    with pytest.raises(AttributeError):
+        ready.configs = ()  # type: ignore[misc]
+    one = ready.within(ready.configs[:1])
+    assert (len(one.configs), len(ready.configs)) == (1, 2)
+    assert {Search(one).run(f"within/{number}")[0].config for number in range(20)} == {ready.configs[0]}
 
 
 def test_an_unknown_component_is_reported_with_those_there_are():

@@ -114,7 +114,7 @@ def test_what_is_written_can_be_read():
 
 def test_a_restored_chain_counts_in_its_own_design():
     program = Program(COMPONENTS["chain"], find_implementation("reference"))
-    program.configs = tuple(
+    program = program.within(
         one for one in program.configs if one.recovery == "none" and one.recoveries == ("recover-first",)
     )
     tally = search_range(program, "restored", range(60))

@@ -71,8 +71,7 @@ def test_shrinking_gets_from_a_failing_step_to_a_failing_drain():
 
 
 def test_turns_read_like_a_program(monkeypatch):
-    ready = program()
-    ready.configs = (ToyConfig(1, "fine"),)
+    ready = program().within((ToyConfig(1, "fine"),))
     machine = state_machine(ready)
     done = machine.do
 

@@ -133,8 +133,7 @@ def test_what_needs_no_interleaving_is_reported_without():
 
 
 def test_channels_change_places_together_with_the_locks_named_after_them():
-    ready = toy.broken("deadlock")
-    ready.configs = (toy_gate.ToyConfig(2, "fine"),)
+    ready = toy.broken("deadlock").within((toy_gate.ToyConfig(2, "fine"),))
     steps = (
         ("push", 1), ("take",), ("finish", "recovery"), ("convert", 1), ("run", "recovery", "channel 1 lock"),
         ("run", "recovery", "gate lock"), ("run", "task", "channel 1 lock"),
