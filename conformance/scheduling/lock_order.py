@@ -46,7 +46,8 @@ class LockOrder:
     def taken(self, thread: Thread, lock: Lock) -> None:
         """Record that a thread which holds locks takes another one."""
         held = thread.held
-        acquisition = (thread, lock, held[0]) if len(held) == 1 else (thread, lock, *held)
+        name = thread.name  # not the thread, which knows this object: a run would leave a cycle of references behind
+        acquisition = (name, lock, held[0]) if len(held) == 1 else (name, lock, *held)
         if acquisition in self.met:
             return
         self.met.add(acquisition)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -136,7 +137,7 @@ COMPONENT = Component(
     properties=(*rules.RULES.all, *buffer_rules.RULES.all, *fault_rules.RULES.all, *goals.RULES.all),
     drain=DRAIN,
     settings=Settings(
-        lambda ledger: ledger.converted, BY_CONVERSION, lambda config: config.channels,
+        attrgetter("converted"), BY_CONVERSION, lambda config: config.channels,
         lambda config, ledger: ledger.config.recovery,
     ),
     final_phase="failed",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
@@ -145,7 +146,7 @@ COMPONENT = Component(
     ),
     drain=DRAIN,
     settings=Settings(
-        lambda ledger: ledger.converted,
+        attrgetter("converted"),
         BY_CONVERSION,
         lambda config: [kind for kinds in config.gates for kind in kinds],
         shape=lambda config: ONE_GATE if len(config.gates) == 1 else SEVERAL_GATES,

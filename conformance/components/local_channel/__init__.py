@@ -5,6 +5,7 @@ Specification: local-channel.md.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -76,7 +77,7 @@ COMPONENT = Component(
     steps=tuple(STEPS.all),
     properties=(*rules.RULES.all, *goals.RULES.all),
     drain=DRAIN,
-    settings=Settings(lambda ledger: ledger.lane.consumed, BY_END_OF_RECOVERY),
+    settings=Settings(attrgetter("lane.consumed"), BY_END_OF_RECOVERY),
     final_phase="failed",
     explored=LocalChannelScenarioConfig(Recovery.PUSHED, interleaving="fine"),
     bounds={

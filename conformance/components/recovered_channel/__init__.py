@@ -5,6 +5,7 @@ Specification: recovered-channel.md.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Literal
 
 from conformance.components.recovered_channel import goals, rules
@@ -47,7 +48,7 @@ COMPONENT = Component(
     steps=tuple(STEPS.all),
     properties=(*rules.RULES.all, *goals.RULES.all),
     drain=DRAIN,
-    settings=Settings(lambda ledger: ledger.conversion.done, BY_CONVERSION),
+    settings=Settings(attrgetter("conversion.done"), BY_CONVERSION),
     final_phase="failed",
     explored=RecoveredChannelScenarioConfig("in-memory", "fine"),
     bounds={

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -85,7 +86,7 @@ COMPONENT = Component(
     steps=tuple(STEPS.all),
     properties=(*rules.RULES.all, *buffer_rules.RULES.all, *fault_rules.RULES.all, *goals.RULES.all),
     drain=DRAIN,
-    settings=Settings(lambda ledger: ledger.lane.consumed, BY_END_OF_RECOVERY),
+    settings=Settings(attrgetter("lane.consumed"), BY_END_OF_RECOVERY),
     final_phase="failed",
     explored=RemoteChannelScenarioConfig("pushed", 0, 1, 0, "fine"),
     bounds={
