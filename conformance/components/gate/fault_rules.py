@@ -41,16 +41,16 @@ def a_checkpoint_that_fails_has_no_input_state(ledger: Ledger, seen: Written) ->
     """If the start of a checkpoint fails with the channel state writer, no channel has written anything for it but the
     channels in front of the one in which the writer failed, and these what they must."""
     (checkpoint,) = seen.operands
-    if checkpoint != ledger.unstarted:
+    if checkpoint != ledger.checkpoints.failed:
         return False
-    failed, unsure = not ledger.start_failed_later, False
+    failed, unsure = not ledger.checkpoints.failed_later, False
     for number, written in enumerate(seen.value):
         input = ledger.sides[number].input
         if input.is_unsure(checkpoint):
             unsure = True  # the writer may have failed here
         elif written and (failed or tuple(written) != input.expected(checkpoint)):
             owed = f"the start of checkpoint {checkpoint} failed, so nothing may be written for it"
-            where = " behind the channel in which it failed" if failed and ledger.start_failed_later else ""
+            where = " behind the channel in which it failed" if failed and ledger.checkpoints.failed_later else ""
             return Broken(FailureClass.LEAKED, f"{owed}{where}", f"channel {number} has written {in_words(written)}")
         elif input.expected(checkpoint) and not written:
             failed = True

@@ -96,14 +96,14 @@ def data_arrived_while_a_checkpoint_started(ledger: Ledger, seen: Started) -> bo
     return seen.error is None and ledger.sending is not None
 
 
-starts.see_missing_barriers(RULES, steps.checkpoint_started, lambda ledger: ledger.without_barrier)
+starts.see_missing_barriers(RULES, steps.checkpoint_started, lambda ledger: ledger.checkpoints.without_barrier)
 goal(steps.checkpoint_started)(starts.a_checkpoint_was_subsumed)
 
 
 @goal(steps.checkpoint_stopped)
 def a_checkpoint_was_stopped_late(ledger: Ledger, seen: Started) -> bool:
     """A checkpoint was stopped after a newer one had started."""
-    return any(started > seen.operands[0] for started in ledger.started)
+    return any(started > seen.operands[0] for started in ledger.checkpoints.started)
 
 
 @goal(steps.persisted, needs=READBACK)
@@ -116,7 +116,7 @@ def input_state_was_written(ledger: Ledger, seen: Written) -> bool:
 def recovered_data_was_written_again(ledger: Ledger, seen: Written) -> bool:
     """The input state of a checkpoint contained recovered data."""
     (checkpoint,) = seen.operands
-    if checkpoint == ledger.unstarted:
+    if checkpoint == ledger.checkpoints.failed:
         return False
     return any(side.pushed > 0 and len(side.input.expected(checkpoint)) > 1 for side in ledger.sides)
 
@@ -155,7 +155,7 @@ def released_while_blocked(ledger: Ledger, seen: Seen[None]) -> bool:
 @goal(steps.release, steps.fail)
 def released_during_a_checkpoint(ledger: Ledger, seen: Seen[None]) -> bool:
     """A release happened while a checkpoint was in progress."""
-    return not ledger.released and ledger.checkpoint > 0
+    return not ledger.released and ledger.checkpoints.running > 0
 
 
 @goal(steps.release, steps.fail)

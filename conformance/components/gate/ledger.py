@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from conformance.components.gate.checkpoints import Checkpoints
 from conformance.components.gate.credit import Credit
 from conformance.components.gate.side import Gate, Side
 from conformance.components.gate.union import Union
@@ -36,7 +37,7 @@ from conformance.ports import (
     Places,
     Recovery,
 )
-from conformance.ports.elements import Announcement, Barrier, Buffer, Element, EndOfPartition
+from conformance.ports.elements import Barrier, Buffer, Element, EndOfPartition
 from conformance.ports.outcomes import (
     ConsumptionResumed,
     CreditAnnounced,
@@ -55,11 +56,10 @@ class Ledger(PortLedger):
     """What the rules and the steps read, and how the steps change it."""
 
     __slots__ = (
-        "announced", "arriving", "backlog", "cancelled_in_conversion", "cancelled_in_operation", "checkpoint",
-        "consumer", "converted", "converting", "credited", "end_signalled_wrongly", "exclusive", "floating", "gates",
-        "kinds", "left_open", "marked", "most_recovered", "moving", "newest", "overlapped", "passes_blocked", "pushing",
-        "recovery", "sending", "sides", "start_failed_later", "start_is_unsure", "started", "starting", "stopped",
-        "stopping", "times_out", "union", "unreleased", "unstarted", "without_barrier",
+        "arriving", "backlog", "cancelled_in_conversion", "cancelled_in_operation", "checkpoints", "consumer",
+        "converted", "converting", "credited", "end_signalled_wrongly", "exclusive", "floating", "gates", "kinds",
+        "left_open", "most_recovered", "overlapped", "passes_blocked", "pushing", "recovery", "sending", "sides",
+        "times_out", "union", "unreleased",
     )  # fmt: skip
 
     def __init__(
@@ -74,20 +74,19 @@ class Ledger(PortLedger):
         unaligned."""
         super().__init__(can_fail)
         self.times_out = times_out
-        self.without_barrier = without_barrier
         self.exclusive, self.floating = buffers
         self.credited = credited
         self.kinds = kinds
         self.passes_blocked = passes_blocked
         self.recovery = recovery
         self.most_recovered = recovered
-        self.newest = 0
-        """The newest checkpoint that any step has named."""
+        self.checkpoints = Checkpoints(without_barrier)
         self.sides: list[Side] = []
         self.restore()
 
     def restore(self) -> None:
         """Begins with fresh gates. The numbering of records goes on."""
+        self.checkpoints.restart()
         next_ids = [side.next_id for side in self.sides]
         self.gates: list[Gate] = []
         self.sides = []
@@ -119,25 +118,6 @@ class Ledger(PortLedger):
         """The element that it is delivering."""
         self.backlog = -1
         """The backlog with which that element comes; -1: it comes without one."""
-        self.moving: Side | None = None
-        """The channel in which an announced barrier is being converted to a priority event; None: none."""
-        self.announced: dict[tuple[int, int], int] = {}
-        """By channel and sequence number, the checkpoints whose announcement was taken and whose barrier was not."""
-        self.marked = 0
-        """The checkpoint whose recovery barriers were inserted and which starts next; 0: none."""
-        self.starting = 0
-        """The checkpoint that is being started; 0: none."""
-        self.stopping = False
-        self.start_is_unsure = False
-        """Whether a barrier arrives while a checkpoint starts, so that the ledger cannot know which came first."""
-        self.checkpoint = 0
-        """The unaligned checkpoint in progress; 0: none."""
-        self.started: list[int] = []
-        self.stopped: list[int] = []
-        self.unstarted = 0
-        """The checkpoint whose start failed with the channel state writer; 0: none."""
-        self.start_failed_later = False
-        """Whether the writer may have worked in the first channels, and failed in one behind them."""
         self.unreleased = False
         """Whether the release of a channel has failed, and no release has begun since."""
 
@@ -228,7 +208,7 @@ class Ledger(PortLedger):
         """Returns the reasons to refuse the start of a checkpoint."""
         if not self.converted:
             return _NOT_PHYSICAL
-        if self.start_is_unsure:
+        if self.checkpoints.races:
             return BARRIER_MEANWHILE
         for number, side in enumerate(self.sides):
             if reasons := side.refuses(checkpoint).reasons:
@@ -394,16 +374,16 @@ class Ledger(PortLedger):
         self.arriving = element
         if self.releasing:
             side.input.leave_unsure()
-        if self.stopping:
+        if self.checkpoints.stopping:
             side.input.leave_pending_unsure()
-        if self.starting:
+        if self.checkpoints.starting:
             self._overlap(side)
         if self.union is not None:
             self.union.begin_coming(side, element)
         self.backlog = backlog
         side.begin_arrival(element, backlog)
         if type(element) is Barrier:
-            self.newest = max(self.newest, element.checkpoint)
+            self.checkpoints.name(element.checkpoint)
 
     def end_arrival(self, channel: int, *operand: int) -> None:
         """Notes that the arrival is over: the element is in the channel."""
@@ -452,11 +432,7 @@ class Ledger(PortLedger):
                 other.waited = other.waited + 1 if waited else 0
         side.waited = 0
         side.take(element)
-        if type(element) is Announcement:
-            self.announced[taken.channel, element.seq] = element.checkpoint
-        elif type(element) is Barrier:
-            gone = taken.channel, element.checkpoint
-            self.announced = {one: of for one, of in self.announced.items() if (one[0], of) != gone}
+        self.checkpoints.take(taken.channel, element)
 
     def _union_poll(self, union: Union, seen: Seen[BufferOrEvent | None]) -> None:
         """Notes that a poll of a union is over, and which element it returned."""
@@ -499,12 +475,11 @@ class Ledger(PortLedger):
     def begin_move(self, channel: int, seq: int) -> None:
         """Notes that the conversion of an announced barrier to a priority event begins."""
         self.begin()
-        self.moving = self.sides[channel]
+        self.checkpoints.moving = self.sides[channel]
 
     def move(self, seen: Seen[None], channel: int, seq: int) -> None:
         """Notes that this conversion is over. If it succeeded, the barrier does not block its producer any more."""
-        self.moving = None
-        checkpoint = self.announced.pop((channel, seq))
+        checkpoint = self.checkpoints.moved(channel, seq)
         if seen.error is None and self.sides[channel].to_front(checkpoint):
             self.sides[channel].held_back = False
 
@@ -512,7 +487,7 @@ class Ledger(PortLedger):
     def begin_mark(self, checkpoint: int) -> None:
         """Notes that the insertion of recovery barriers begins, into every channel in recovery."""
         self.begin()
-        self.marked = checkpoint
+        self.checkpoints.marked = checkpoint
         self.phase = "starting"
         for side in self.sides:
             if not side.consumed:
@@ -527,7 +502,7 @@ class Ledger(PortLedger):
     def begin_start(self, checkpoint: int) -> None:
         """Notes that the start of a checkpoint begins: one channel after another starts it."""
         self.begin()
-        self.starting = checkpoint
+        self.checkpoints.starting = checkpoint
         if self.sending is not None:
             self._overlap(self.sending)
 
@@ -535,26 +510,23 @@ class Ledger(PortLedger):
         """Notes that an element arrives in this channel while a checkpoint starts."""
         side.input.leave_pending_unsure()
         if type(self.arriving) is Barrier:
-            self.start_is_unsure = True
-            if self.arriving.checkpoint != self.starting:
+            self.checkpoints.races = True
+            if self.arriving.checkpoint != self.checkpoints.starting:
                 side.input.leave_unsure()
 
     def start(self, seen: Seen[None], checkpoint: int) -> None:
         """Notes that the start is over: either in every channel, or up to the first channel that refused it."""
-        self.newest = max(self.newest, checkpoint)
-        self.starting = self.marked = 0
+        self.checkpoints.end_start(checkpoint)
         if not self.converted:
             return
         self.phase = "live"
-        self.started.append(checkpoint)
-        self.checkpoint = checkpoint
         refusing = None
         if seen.error is not None:
             refusing = next((side for side in self.sides if side.refuses(checkpoint).reasons), None)
-            if refusing is None or self.start_is_unsure:
+            if refusing is None or self.checkpoints.races:
                 for side in self.sides:
                     side.input.leave_unsure()  # an arriving barrier made some channel refuse, and none is known to
-        self.start_is_unsure = False
+        self.checkpoints.start(checkpoint)
         for side in self.sides:
             if side is refusing:
                 break
@@ -563,18 +535,14 @@ class Ledger(PortLedger):
     def begin_stop(self, checkpoint: int) -> None:
         """Notes that the stop of a checkpoint begins: one channel after another stops it."""
         self.begin()
-        self.stopping = True
+        self.checkpoints.stopping = True
         if self.sending is not None:
             self.sending.input.leave_pending_unsure()
 
     def stop(self, checkpoint: int) -> None:
         """Notes that a checkpoint was stopped."""
         self.end()
-        self.stopping = False
-        self.newest = max(self.newest, checkpoint)
-        self.stopped.append(checkpoint)
-        if self.checkpoint == checkpoint:
-            self.checkpoint = 0
+        self.checkpoints.stop(checkpoint)
         for side in self.sides:
             side.input.stopped(checkpoint)
 
@@ -642,20 +610,18 @@ class Ledger(PortLedger):
 
     def fault_armed(self, place: str) -> None:
         """Notes that a fault is armed. Channels that have started a checkpoint before may have written by then."""
-        if self.starting and place == CHANNEL_STATE_WRITER:
+        starting = self.checkpoints.starting
+        if starting and place == CHANNEL_STATE_WRITER:
             for side in self.sides:
-                side.input.leave_unsure(self.starting)
+                side.input.leave_unsure(starting)
 
     def start_failed(self, seen: Seen[None], checkpoint: int) -> None:
         """Notes that the start of a checkpoint failed with the channel state writer, in the first channel that had
         something to write, or in one behind it."""
-        self.start_failed_later = CHANNEL_STATE_WRITER in self.faults.later
+        self.checkpoints.fail_to_start(checkpoint, CHANNEL_STATE_WRITER in self.faults.later)
         self._task_failed(seen)
-        self.unstarted = checkpoint
         for side in self.sides:
             side.start(checkpoint)
-        self.started.append(checkpoint)
-        self.starting = self.marked = 0
 
     # ---- release and failure -----------------------------------------------------------------------------------------
     def begin_release(self) -> None:
@@ -695,5 +661,5 @@ class Ledger(PortLedger):
         super().fail()
         self.unreleased = False
         for side in self.sides:
-            if self.starting or side is self.sending:
+            if self.checkpoints.starting or side is self.sending:
                 side.input.leave_unsure()

@@ -609,14 +609,14 @@ adopt(
 adopt(
     starts.a_missing_recovery_barrier_declines_the_checkpoint,
     steps.checkpoint_started,
-    of=lambda ledger: (ledger.refuses, ledger.without_barrier),
+    of=lambda ledger: (ledger.refuses, ledger.checkpoints.without_barrier),
     needs=PUSHED,
     never=(NO_PRODUCERS,),
 )
 adopt(
     starts.a_newer_barrier_subsumes_an_older_checkpoint,
     steps.checkpoint_started,
-    of=lambda ledger: (ledger.refuses, ledger.without_barrier),
+    of=lambda ledger: (ledger.refuses, ledger.checkpoints.without_barrier),
     never=(NO_PRODUCERS,),
 )
 adopt(
@@ -637,7 +637,7 @@ def data_in_front_of_a_barrier_is_written_once_in_every_channel(ledger: Ledger, 
     task had not polled when the checkpoint started, including those that arrive later, each once and in order."""
     (checkpoint,) = seen.operands
     judged: Judgement = False
-    if checkpoint == ledger.unstarted:
+    if checkpoint == ledger.checkpoints.failed:
         return False
     for number, side in enumerate(ledger.sides):
         if number >= len(seen.value):

@@ -81,7 +81,7 @@ def barriers(wanted: Wanted) -> Callable[[Ledger], Sequence[tuple[int, int]]]:
     """
 
     def possible(ledger: Ledger) -> Sequence[tuple[int, int]]:
-        newest = ledger.newest
+        newest = ledger.checkpoints.newest
         if newest >= MOST_CHECKPOINTS:
             return DISABLED
         return [
@@ -155,7 +155,7 @@ def overtakes(ledger: Ledger, side: Side) -> bool:
     """Whether the producer of the channel may send an unaligned barrier."""
     if ledger.union is not None:
         return not (side.end_sent or side.urgent) and side.is_connected()
-    return side.completion_sent and not side.end_sent and len(side.urgent) < 2 and ledger.moving is not side
+    return side.completion_sent and not side.end_sent and len(side.urgent) < 2 and ledger.checkpoints.moving is not side
 
 
 def is_blocked(ledger: Ledger, side: Side) -> bool:
@@ -199,23 +199,24 @@ def unknown(ledger: Ledger) -> Sequence[tuple[int, int]]:
 # ---- checkpoints for which a step is enabled -------------------------------------------------------------------------
 def markable(ledger: Ledger) -> Sequence[tuple[int]]:
     """Enables the insertion of recovery barriers for the newest checkpoint, if it has not started, or the next one."""
-    newest = ledger.newest
+    newest = ledger.checkpoints.newest
     if ledger.recovery is not PUSHED or ledger.union is not None or newest >= MOST_CHECKPOINTS:
         return DISABLED
-    return ((newest,), (newest + 1,)) if newest and newest not in ledger.started else ((newest + 1,),)
+    return ((newest,), (newest + 1,)) if newest and newest not in ledger.checkpoints.started else ((newest + 1,),)
 
 
 def startable(ledger: Ledger) -> Sequence[tuple[int]]:
     """Enables the start of the checkpoint whose recovery barriers were inserted; if there is none, the start of the
     newest checkpoint, of the one before it, or of the next one."""
-    if ledger.marked:
-        return ((ledger.marked,),)
+    checkpoints = ledger.checkpoints
+    if checkpoints.marked:
+        return ((checkpoints.marked,),)
     if ledger.union is not None:
         return DISABLED
-    newest, last = ledger.newest, max([0, *ledger.started, *ledger.stopped])
+    newest, last = checkpoints.newest, max([0, *checkpoints.started, *checkpoints.stopped])
     if newest >= MOST_CHECKPOINTS:
         return DISABLED
-    if ledger.stopped and not ledger.started and not any(side.last_barrier for side in ledger.sides):
+    if checkpoints.stopped and not checkpoints.started and not any(side.last_barrier for side in ledger.sides):
         return ((newest,), (newest + 1,))  # the order to start a checkpoint may come after it was stopped
     if newest - 1 > last:
         return ((newest,), (newest,), (newest - 1,), (newest + 1,))
@@ -224,27 +225,28 @@ def startable(ledger: Ledger) -> Sequence[tuple[int]]:
 
 def started(ledger: Ledger) -> Sequence[tuple[int]]:
     """The last two checkpoints that were started."""
-    return [(checkpoint,) for checkpoint in ledger.started[-2:]]
+    return [(checkpoint,) for checkpoint in ledger.checkpoints.started[-2:]]
 
 
 def stoppable(ledger: Ledger) -> Sequence[tuple[int]]:
     """The last two checkpoints that were started; before the conversion also one that was aborted before it started."""
     if ledger.union is not None:
         return DISABLED
-    return started(ledger) if ledger.converted else [*started(ledger), (ledger.newest + 1,)]
+    return started(ledger) if ledger.converted else [*started(ledger), (ledger.checkpoints.newest + 1,)]
 
 
 def announced(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """Announced barriers that, as far as the ledger knows, are queued and the last ones of their channels."""
     if not ledger.times_out:
         return DISABLED
+    checkpoints = ledger.checkpoints
     return [
         (channel, seq)
-        for (channel, seq), checkpoint in ledger.announced.items()
+        for (channel, seq), checkpoint in checkpoints.announced.items()
         if checkpoint == ledger.sides[channel].last_barrier
         and checkpoint in ledger.sides[channel].input.barrier_at
-        and checkpoint not in ledger.stopped
-        and not any(started > checkpoint for started in ledger.started)
+        and checkpoint not in checkpoints.stopped
+        and not any(started > checkpoint for started in checkpoints.started)
         and ledger.sending is not ledger.sides[channel]
     ]
 
@@ -486,7 +488,7 @@ def _go_on(ledger: Ledger) -> Operands | None:
     if ledger.phase == "converted":
         return request_partitions(0)
     if ledger.phase == "starting":
-        return checkpoint_started(ledger.marked)
+        return checkpoint_started(ledger.checkpoints.marked)
     return _flow(ledger) if ledger.phase == "live" else None
 
 
@@ -534,8 +536,8 @@ def _flow(ledger: Ledger) -> Operands | None:
         return poll()
     if due := _first(end_of_output_state, to_track, ledger) or _first(resume, is_blocked, ledger):
         return due
-    if ledger.checkpoint:
-        return checkpoint_stopped(ledger.checkpoint)
+    if ledger.checkpoints.running:
+        return checkpoint_stopped(ledger.checkpoints.running)
     for number, side in enumerate(ledger.sides):
         if flows(ledger, side):
             return end_of_partition(number) if side.data_ended else end_of_data(number)
@@ -560,7 +562,7 @@ DRAIN = Drain[Ledger](
     Once((available(), finished()), unless=lambda ledger: ledger.released or ledger.is_broken()),
     While((_go_on_together,)),
     Once((resources(),), unless=lambda ledger: ledger.union is None or ledger.released or ledger.is_broken()),
-    Each(lambda ledger: [persisted(checkpoint) for checkpoint in ledger.started]),
+    Each(lambda ledger: [persisted(checkpoint) for checkpoint in ledger.checkpoints.started]),
     Once((release(),), unless=lambda ledger: ledger.released),
     Once((resources(),), unless=lambda ledger: ledger.released),  # after a release that has failed
     Once((release(),), unless=lambda ledger: ledger.released),
