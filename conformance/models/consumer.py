@@ -78,11 +78,11 @@ class Consumer:
 class NumberedConsumer(Consumer):
     """A consumer that is notified of the sequence number of a priority event."""
 
-    __slots__ = ("announced", "stale", "told")
+    __slots__ = ("announced", "announced_before", "stale")
 
     def __init__(self, awake: bool = False) -> None:
         super().__init__(awake)
-        self.announced = self.told = -1
+        self.announced = self.announced_before = -1
         """The sequence number in the last notification of a priority event, now and when the take in flight began; -1:
         there was none."""
         self.stale = False
@@ -104,7 +104,7 @@ class NumberedConsumer(Consumer):
     def begin_take(self) -> None:
         """Notes that a take begins. It uses up all notifications so far; later ones are a reason for another take."""
         self.awake = self.expects_priority = False
-        self.told = self.announced
+        self.announced_before = self.announced
 
     def took_number(self, more: bool, number: int) -> None:
         """Notes that a take is over. `number`: the sequence number of a priority event that was taken; -1: it took

@@ -178,7 +178,7 @@ def test_a_priority_event_that_was_taken_before_its_notification_is_stale():
     consumer.hear_numbers([PriorityAvailable(4)], next_number=4)
     assert consumer.announced == 4
     consumer.begin_take()
-    assert consumer.told == 4
+    assert consumer.announced_before == 4
     consumer.took_number(more=True, number=4)
     assert (consumer.announced, consumer.stale, consumer.awake) == (-1, False, True)
 

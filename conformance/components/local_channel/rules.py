@@ -206,14 +206,14 @@ def the_backlog_counts_live_data(ledger: Ledger, seen: Took) -> Judgement:
 def a_priority_event_carries_the_number_announced(ledger: Ledger, seen: Took) -> Judgement:
     """If the consumer was notified of a priority event, the priority event that it takes carries the sequence number of
     the notification."""
-    told = ledger.consumer.told
-    if told < 0 or seen.value is None or not seen.value.element.data_type.has_priority:
+    announced = ledger.consumer.announced_before
+    if announced < 0 or seen.value is None or not seen.value.element.data_type.has_priority:
         return False
-    if seen.value.seq == told:
+    if seen.value.seq == announced:
         return True
-    if 0 < told - seen.value.seq < len(ledger.lane.urgent):
+    if 0 < announced - seen.value.seq < len(ledger.lane.urgent):
         return Unsure("the last notification was of an event behind this one")
-    owed = f"the consumer was notified of the priority event with sequence number {told}"
+    owed = f"the consumer was notified of the priority event with sequence number {announced}"
     return Broken(FailureClass.PROTOCOL, owed, f"the event has sequence number {seen.value.seq}")
 
 
