@@ -18,7 +18,19 @@ from math import floor
 from random import Random
 from typing import Any, NamedTuple
 
-from conformance.driver import FINISH, RUN, AnyStep, Component, Operands, Program, Run, Shape, Violation, World
+from conformance.driver import (
+    FINISH,
+    NO_OPERANDS,
+    RUN,
+    AnyStep,
+    Component,
+    Operands,
+    Program,
+    Run,
+    Shape,
+    Violation,
+    World,
+)
 from conformance.scenarios import Scenario, Step
 from conformance.scheduling import Thread
 
@@ -216,7 +228,7 @@ class Search:
             if ledger.phase != phase:
                 phase = ledger.phase
                 table = by_phase[phase]
-                size = len(table)
+                size = float(len(table))  # the product of two numbers of one type is quicker
             if phase == final:
                 patience -= 1
                 if patience < 0:
@@ -233,7 +245,8 @@ class Search:
                         continue
                 choices = options(ledger)
                 if choices:
-                    perform(step + choices[floor(draw() * len(choices))])
+                    which = draw()
+                    perform(step if choices is NO_OPERANDS else step + choices[floor(which * len(choices))])
                     break
             else:
                 return
@@ -265,7 +278,7 @@ class Search:
             if ledger.phase != phase:
                 phase = ledger.phase
                 table = by_phase[phase]
-                size = len(table)
+                size = float(len(table))  # the product of two numbers of one type is quicker
             if phase == final:
                 patience -= 1
                 if patience < 0:
@@ -284,7 +297,8 @@ class Search:
                     last = thread
                 choices = options(ledger)
                 if choices:
-                    perform(step + choices[floor(draw() * len(choices))])
+                    which = draw()
+                    perform(step if choices is NO_OPERANDS else step + choices[floor(which * len(choices))])
                     break
             else:
                 return
