@@ -155,11 +155,12 @@ def test_state_is_assigned_to_too_few(release, how, status, recovering, filterin
 
 
 @pytest.mark.parametrize("release", ["2.3.0", "2.2.1"])
-def test_the_job_compiles(release: str, tmp_path: Path):
+@pytest.mark.parametrize("program", ["take-that-fails/LeakInJob.java", "state-assignment/LostInJob.java"])
+def test_the_job_compiles(release: str, program: str, tmp_path: Path):
     """It depends on time, so it is run by hand."""
     jars = class_path(release)
     _, javac = find_jdk()
-    source = FINDINGS / "take-that-fails" / "LeakInJob.java"
+    source = FINDINGS / program
     done = subprocess.run(
         [javac, "-nowarn", "-cp", jars, "-d", str(tmp_path), str(source)], capture_output=True, text=True, check=False
     )
