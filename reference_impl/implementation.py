@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.ports import (
+    AssignmentConfig,
+    AssignmentPort,
     BarrierHandlerConfig,
     BarrierHandlerPort,
     Capability,
@@ -50,6 +52,7 @@ from .network.recovered_channel import RecoveredChannel
 from .network.remote_channel import RemoteChannel
 from .network.subpartition import Subpartition
 from .network.union_gate import UnionGate
+from .rescale.assignment import Assignment
 from .state.drainer.recovery import Recovering
 from .state.filter.filter import Filter
 from .state.persister import Persister
@@ -111,6 +114,7 @@ class Reference(Implementation):
             "spill": self._spill,
             "task-restore": self._task_restore,
             "filter": self._filter,
+            "assignment": self._assignment,
         }
 
     def _deque(self, config: Any) -> DequePort:
@@ -160,6 +164,9 @@ class Reference(Implementation):
 
     def _task_restore(self, config: TaskRestoreConfig) -> TaskRestorePort:
         return TaskRestore(config, self.design)
+
+    def _assignment(self, config: AssignmentConfig) -> AssignmentPort:
+        return Assignment(config)
 
     def _coordinator(self, config: CoordinatorConfig) -> CoordinatorPort:
         return Coordinator(config, self.design.protocol)

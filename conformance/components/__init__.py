@@ -23,6 +23,7 @@ COMPONENTS = Components(
             "spill",
             "drainer",
             "task-restore",
+            "assignment",
         )
     ),
 )

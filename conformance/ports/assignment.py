@@ -78,7 +78,7 @@ class AssignmentPort(Port):
     @abstractmethod
     def hold_input(self, vertex: int, subtask: int, gate: int, channel: int) -> Answer[None]:
         """The checkpoint has state of this input channel. Called once for a channel, and only if the job has it: on a
-        pointwise edge for channel 0."""
+        pointwise edge for channel 0, of a global edge for subtask 0."""
 
     @abstractmethod
     def hold_output(self, vertex: int, subtask: int, partition: int, subpartition: int) -> Answer[None]:
@@ -93,7 +93,7 @@ class AssignmentPort(Port):
     def limit(self, vertex: int, max_parallelism: int) -> Answer[None]:
         """The job that is restored is configured with this maximum parallelism for the vertex, not below the
         parallelism with which it is restored. The last call counts. If this is not called, nothing is configured, and
-        it is taken from the state."""
+        it is taken from the state. Not called for a vertex that can be chained."""
 
     @abstractmethod
     def chain(self, edge: int) -> Answer[None]:

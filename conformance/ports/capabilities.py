@@ -22,6 +22,9 @@ class Capability(Word):
     judged as with it."""
     OUTPUT_RECOVERED_UPSTREAM = "output-recovered-upstream"
     """A subpartition can recover output state. Without it, no scenario recovers output state there."""
+    OUTPUT_RECOVERED_DOWNSTREAM = "output-recovered-downstream"
+    """State assignment can give output state to the consumers, which recover it (in Flink since 2.3). Without it, no
+    scenario of state assignment does."""
     PERSISTED_READBACK = "persisted-readback"
     """`persisted(checkpoint)` returns what was given to the channel state writer. Without it, what it returns is not
     judged, but it must return, also when a scenario restores: a local channel recovers then what it has returned. An

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from conformance.ports.assignment import AssignmentConfig, AssignmentPort
 from conformance.ports.barrier_handler import BarrierHandlerConfig, BarrierHandlerPort
 from conformance.ports.chain import ChainConfig, ChainPort
 from conformance.ports.channel import ChannelConfig, LocalChannelPort, RecoveredChannelPort, RemoteChannelPort
@@ -54,5 +55,6 @@ INTERFACES: Interfaces = MappingProxyType(
         "drainer": Interface(DrainerPort, DrainerConfig),
         "spill": Interface(SpillPort, SpillConfig),
         "task-restore": Interface(TaskRestorePort, TaskRestoreConfig),
+        "assignment": Interface(AssignmentPort, AssignmentConfig),
     }
 )

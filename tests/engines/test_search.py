@@ -18,7 +18,8 @@ from conformance.scenarios import Step, encode_history
 
 OLDER = ("reference-in-memory", "reference-recover-first")
 THE_SAME = (
-    "barrier-handler", "consumer-loop", "deque", "persister", "spill", "subtask-checkpoint", "task-restore", "writer",
+    "assignment", "barrier-handler", "consumer-loop", "deque", "persister", "spill", "subtask-checkpoint",
+    "task-restore", "writer",
 )  # fmt: skip
 """The components that are the same in all generations."""
 ONLY_NEWEST = ("drainer",)
@@ -40,6 +41,7 @@ HISTORIES = {
     "subtask-checkpoint": "d2fc2f19e511feb36d7a4751d8994934adf519b33d1bb0b7217dd7a078684de2",
     "drainer": "46cb440ba35e8e21300749976f477e7a6e76e789e5540dd75c8f2a245bf0b9bf",
     "spill": "9073b0f3c79f418a996efb92a419f95ab80afc1a0d774a938f61815fc3363d9c",
+    "assignment": "93a929d0b5b3b75fb585ff3a74814cf0fcbdf9c674ce4044745349568b6d8ddc",
     "task-restore": "914700ddf8aad3c27cebf8de75479bb9d5dddd4a1f1d1b1cce1d052ff7ad9d04",
 }
 

@@ -133,7 +133,7 @@ def test_in_a_pipe_the_catalogues_have_a_line_for_each():
     print_implementations(console, rows)
     print_properties(console, [COMPONENTS["deque"]])
     first, second, *lines = out.getvalue().splitlines()
-    assert first.startswith("usable reference: barrier-handler, chain, ")
+    assert first.startswith("usable reference: assignment, barrier-handler, ")
     assert second == "unusable jsonl: no command was given"
     assert len(lines) == len(COMPONENTS["deque"].properties)
     assert lines[1].startswith("must deque a-poll-takes-the-head (deque.md#I-20 FLINK-19681): A poll removes ")

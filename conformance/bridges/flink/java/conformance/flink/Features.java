@@ -1,5 +1,6 @@
 package conformance.flink;
 
+import conformance.flink.rescaling.AssignmentSubject;
 import java.util.Arrays;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 
@@ -22,6 +23,9 @@ final class Features {
         }
         if (has(NETWORK + "partition.PipelinedResultPartition", "finishReadRecoveredState")) {
             found.add("output-recovered-upstream");
+        }
+        if (AssignmentSubject.CAN_RECOVER_ON_DOWNSTREAM) {
+            found.add("output-recovered-downstream");
         }
         if (has(NETWORK + "partition.consumer.RecoveredInputChannel", "toInputChannel")) {
             found.add("recover-first");

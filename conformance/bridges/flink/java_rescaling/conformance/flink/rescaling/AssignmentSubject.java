@@ -30,6 +30,9 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Obje
 /** The state assignment of Flink. Each question is asked at least twice, since Flink must not answer by chance. */
 public final class AssignmentSubject implements Subject {
 
+    /** Whether consumers can recover the output state of their producers. */
+    public static final boolean CAN_RECOVER_ON_DOWNSTREAM = Assignments.CAN_RECOVER_ON_DOWNSTREAM;
+
     private static final StreamStateHandle DATA = new ByteStreamStateHandle("channel state", new byte[1]);
 
     private static final int TIMES = 2;

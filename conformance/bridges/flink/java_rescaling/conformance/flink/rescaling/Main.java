@@ -29,7 +29,11 @@ public final class Main implements Offer {
 
     @Override
     public ArrayNode capabilities() {
-        return Json.array().add("resources").add("output-recovered-upstream").add("rescales-forced-edges");
+        ArrayNode found = Json.array().add("resources").add("output-recovered-upstream").add("rescales-forced-edges");
+        if (AssignmentSubject.CAN_RECOVER_ON_DOWNSTREAM) {
+            found.add("output-recovered-downstream");
+        }
+        return found;
     }
 
     @Override

@@ -1,0 +1,1 @@
+"""What becomes of channel state when a job changes its parallelism: key groups, mappers, state assignment."""
