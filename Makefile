@@ -82,6 +82,7 @@ test-flink: jdk venv ## the tests and the suite against the released Flink jars;
 	$(PYTEST) -m "flink and not benchmark"
 	$(call flink-report,2.3.0,reference-in-memory,build)
 	$(call flink-report,2.2.1,reference-recover-first,build)
+	$(call flink-rescaling-report,1.20.5,build)
 	$(call flink-coordinator-report,2.3.0,build)
 	$(call flink-coordinator-report,2.2.1,build)
 	$(call flink-coordinator-report,1.20.5,build)
@@ -90,6 +91,7 @@ flink-reports: jdk venv ## the published reports on the released Flink, into rep
 	$(BIN)/python -m conformance.bridges.flink fetch 2.3.0 2.2.1 1.20.5
 	$(call flink-report,2.3.0,reference-in-memory,reports)
 	$(call flink-report,2.2.1,reference-recover-first,reports)
+	$(call flink-rescaling-report,1.20.5,reports)
 	$(call flink-coordinator-report,2.3.0,reports)
 	$(call flink-coordinator-report,2.2.1,reports)
 	$(call flink-coordinator-report,1.20.5,reports)
@@ -102,6 +104,12 @@ flink-jobs: jdk venv ## whole jobs on the released Flink, into reports/; takes h
 define flink-report
 	$(CONFORMANCE) check --scenarios 2000 --implementation flink-component@$(1) --against $(2) \
 	  --known-failures conformance/bridges/flink/known_failures/$(1).toml --report $(3)/flink-$(1).md
+endef
+
+# A release of which only what belongs to a change of parallelism can be tested, and a folder.
+define flink-rescaling-report
+	$(CONFORMANCE) check --scenarios 2000 --implementation flink-component@$(1) --component assignment \
+	  --known-failures conformance/bridges/flink/known_failures/$(1).toml --report $(2)/flink-$(1).md
 endef
 
 # A release and a folder; the same for its operator coordinators.

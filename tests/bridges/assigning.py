@@ -98,7 +98,7 @@ def _held(random: Random, edges: tuple[Edge, ...], parallelisms: list[int]) -> l
 def meaning(assigned: tuple[Assigned, ...]) -> dict[tuple[int, int], object]:
     """What the subtasks get, by vertex and subtask, without those that get nothing. Said in one of several ways that
     mean the same: the order of handles, and how it is said that nothing moves, mean nothing."""
-    found = {}
+    found: dict[tuple[int, int], object] = {}
     for one in assigned:
         gates, partitions = _moved(one.gates, one.subtask), _moved(one.partitions, one.subtask)
         if one.inputs or one.from_upstream or one.outputs or gates or partitions:

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
+from msgspec import convert
 
 from conformance.bridges.flink import flink_component
 from conformance.bridges.flink.releases import RESCALING
-from conformance.bridges.jsonl.protocol import Open
-from conformance.bridges.jsonl.remote import remote_port
+from conformance.bridges.jsonl.protocol import RunScenario
 from conformance.ports import (
     Assigned,
     AssignmentConfig,
-    AssignmentPort,
     Edge,
     EdgeKind,
     ErrorKind,
     InputHandle,
-    Interface,
     OutputHandle,
     PortError,
     RescaleMapping,
     Vertex,
+    find_implementation,
 )
+from tests.bridges.assigning import drawn_job, meaning
 from tests.bridges.conftest import skip_without
 
 pytestmark = [pytest.mark.flink, pytest.mark.xdist_group("flink")]
-
-INTERFACE = Interface(AssignmentPort, AssignmentConfig)
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +53,7 @@ def job(*vertices, edges, output_on_downstream=False):
 @pytest.fixture
 def assignment(flink):
     """Makes the port of a job."""
-
-    def make(config):
-        flink.client.request(Open("assignment", config))
-        return remote_port(INTERFACE, lambda port, what: flink.client.request(what).outcome)
-
-    return make
+    return flink.components()["assignment"]
 
 
 def told(assigned, vertex):
@@ -126,3 +121,25 @@ def test_after_a_refusal_the_job_is_as_it_was(assignment):
         port.assign()
     port.hold_input(1, 2, 0, 1)
     assert told(port.assign(), 1)[2] == Assigned(1, 2, (InputHandle(2, 0, 1),))
+
+
+GRAPHS = 2_000
+"""Jobs that are drawn, each with up to three restores."""
+
+
+def test_random_jobs_are_assigned_as_by_the_reference(flink):
+    random = Random(1)
+    different, asked = [], 0
+    for number in range(GRAPHS):
+        config, calls = drawn_job(random, flink.release == "2.3.0")
+        reference = find_implementation("reference").components()["assignment"](config)
+        reply = flink.client.request(RunScenario("assignment", config, (("new", config), *calls)))
+        for call, outcome in zip(calls, reply.outcomes[1:], strict=True):
+            due = getattr(reference, call[0])(*call[1:])
+            assert outcome.error is None, (number, config, calls, outcome.error)
+            if call == ("assign",):
+                asked += 1
+                if meaning(due) != meaning(convert(outcome.value, tuple[Assigned, ...])):
+                    different.append((number, config, calls))
+    assert asked > GRAPHS
+    assert different == []
