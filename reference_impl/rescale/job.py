@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from conformance.ports import AssignmentConfig, EdgeKind
 
 
-class Connection(NamedTuple):
+@dataclass(frozen=True, slots=True, order=True)
+class Connection:
     """An edge of the job, by its data set, with its place at both ends (Flink: `JobEdge`, `IntermediateDataSet`)."""
 
     number: int

@@ -28,6 +28,7 @@ SMALL = [
     ("deque", {"elements": 2}),
     ("subpartition", {"elements": 2, "checkpoints": 1}),
     ("recovered-channel", {}),
+    ("assignment", {"rescales": 1, "questions": 1}),
     ("gate", {"gates": '[["remote"]]', "elements": 1, "recovery": "recover-first", "interleaving": "whole"}),
     ("gate", {"gates": '[["local"]]', "elements": 1, "recovery": "in-memory", "barriers": 0, "checkpoints": 0}),
     ("gate", {"gates": '[["remote"]]', "elements": 1, "recovery": "pushed", "interleaving": "whole"}),

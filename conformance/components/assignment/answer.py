@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 from conformance.components.assignment.config import Wire
 from conformance.components.assignment.plan import Held, Plan
@@ -34,7 +34,8 @@ class Ends:
                         self.recoverers[old].append(new)
 
 
-class Recovered(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Recovered:
     """State that the checkpoint holds, and who recovers it."""
 
     wire: Wire
@@ -91,11 +92,14 @@ class Answer:
         """By edge with state, what is mapped at its consumer."""
         self.producers: dict[int, Ends] = {}
         """By edge with state, what is mapped at its producer."""
-        for number, producer, partition, consumer, gate, _ in plan.with_state:
+        for wire in plan.with_state:
+            producer, consumer = wire.producer, wire.consumer
             gates = [None if one is None else one.gates for one in self.of[consumer]]
-            self.consumers[number] = _ends(gates, gate, old[consumer], (old[producer], wanted[producer]))
+            self.consumers[wire.number] = _ends(gates, wire.gate, old[consumer], (old[producer], wanted[producer]))
             partitions = [None if one is None else one.partitions for one in self.of[producer]]
-            self.producers[number] = _ends(partitions, partition, old[producer], (old[consumer], wanted[consumer]))
+            self.producers[wire.number] = _ends(
+                partitions, wire.partition, old[producer], (old[consumer], wanted[consumer])
+            )
         inputs, outputs = _untaken(plan.inputs), _untaken(plan.outputs)
         from_upstream: dict[int, Takers] = {
             edge: {(consumer, producer): [] for (producer, consumer) in takers} for edge, takers in outputs.items()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -64,7 +65,8 @@ class AssignmentScenarioConfig(Struct, frozen=True, forbid_unknown_fields=True):
         return AssignmentConfig(self.vertices, self.edges, self.output_on_downstream)
 
 
-class Wire(NamedTuple):
+@dataclass(frozen=True, slots=True, order=True)
+class Wire:
     """An edge with its place at both ends."""
 
     number: int
@@ -80,42 +82,49 @@ class Wire(NamedTuple):
         return self.kind in (EdgeKind.BROADCAST, EdgeKind.FORWARD, EdgeKind.RESCALE)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Graph:
-    """What the edges of a job imply, which no restore changes."""
+    """What the edges of a job imply, which no restore changes. There is one for each job, see `graph_of`."""
 
-    __slots__ = ("can_be_chained", "chainable", "gates", "leaders", "names", "partitions", "wires")
+    names: tuple[str, ...]
+    wires: tuple[Wire, ...]
+    gates: tuple[tuple[int, ...], ...]
+    """By vertex, the edges to its gates."""
+    partitions: tuple[tuple[int, ...], ...]
+    """By vertex, the edges from its partitions."""
+    leaders: tuple[int, ...]
+    """By vertex, the first of those with which it shares its parallelism, because forward edges join them."""
+    can_be_chained: tuple[int, ...]
+    """The edges that can be chained."""
+    chainable: frozenset[int]
+    """The vertices that can be chained to others."""
 
-    def __init__(self, vertices: Sequence[Vertex], edges: Sequence[Edge]) -> None:
-        self.names = tuple([one.name for one in vertices])
-        gates: list[list[int]] = [[] for _ in vertices]
-        partitions: list[list[int]] = [[] for _ in vertices]
-        wires = []
-        for number, edge in enumerate(edges):
-            wires.append(
-                Wire(
-                    number, edge.producer, len(partitions[edge.producer]), edge.consumer, len(gates[edge.consumer]),
-                    edge.kind,
-                )
-            )  # fmt: skip
-            partitions[edge.producer].append(number)
-            gates[edge.consumer].append(number)
-        self.wires = tuple(wires)
-        self.gates = tuple(map(tuple, gates))
-        """By vertex, the edges to its gates."""
-        self.partitions = tuple(map(tuple, partitions))
-        """By vertex, the edges from its partitions."""
-        self.leaders = _leaders(len(vertices), wires)
-        """By vertex, the first of those with which it shares its parallelism, because forward edges join them."""
-        self.can_be_chained = tuple(
-            [
-                wire.number
-                for wire in wires
-                if wire.kind is EdgeKind.FORWARD and len(gates[wire.consumer]) == len(partitions[wire.producer]) == 1
-            ]
-        )
-        ends = [(wires[edge].producer, wires[edge].consumer) for edge in self.can_be_chained]
-        self.chainable = frozenset([vertex for both in ends for vertex in both])
-        """The vertices that can be chained to others."""
+
+@lru_cache(maxsize=128)
+def graph_of(vertices: tuple[Vertex, ...], edges: tuple[Edge, ...]) -> Graph:
+    """Returns what the edges of a job imply."""
+    gates: list[list[int]] = [[] for _ in vertices]
+    partitions: list[list[int]] = [[] for _ in vertices]
+    wires = []
+    for number, edge in enumerate(edges):
+        partition, gate = len(partitions[edge.producer]), len(gates[edge.consumer])
+        wires.append(Wire(number, edge.producer, partition, edge.consumer, gate, edge.kind))
+        partitions[edge.producer].append(number)
+        gates[edge.consumer].append(number)
+    alone = [
+        wire
+        for wire in wires
+        if wire.kind is EdgeKind.FORWARD and len(gates[wire.consumer]) == len(partitions[wire.producer]) == 1
+    ]
+    return Graph(
+        names=tuple([one.name for one in vertices]),
+        wires=tuple(wires),
+        gates=tuple(map(tuple, gates)),
+        partitions=tuple(map(tuple, partitions)),
+        leaders=_leaders(len(vertices), wires),
+        can_be_chained=tuple([wire.number for wire in alone]),
+        chainable=frozenset([vertex for wire in alone for vertex in (wire.producer, wire.consumer)]),
+    )
 
 
 def _leaders(count: int, wires: Sequence[Wire]) -> tuple[int, ...]:
@@ -125,9 +134,3 @@ def _leaders(count: int, wires: Sequence[Wire]) -> tuple[int, ...]:
             first, other = sorted((leaders[wire.producer], leaders[wire.consumer]))
             leaders = [first if one == other else one for one in leaders]
     return tuple(leaders)
-
-
-@lru_cache(maxsize=128)
-def graph_of(vertices: tuple[Vertex, ...], edges: tuple[Edge, ...]) -> Graph:
-    """Returns what the edges of a job imply."""
-    return Graph(vertices, edges)
