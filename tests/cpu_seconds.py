@@ -1,7 +1,7 @@
 """A plugin of pytest that counts the CPU seconds of each kind of test, and prints the table in CONTRIBUTING.md.
 
-`python -m pytest -n 0 -p tests.cpu_seconds`. Other programs on the machine hardly change what it counts. The processes
-that a test starts count if they have ended before the test does.
+`python -m pytest -n auto -p tests.cpu_seconds`. Other programs on the machine hardly change what it counts. The
+processes that a test starts count if they have ended before the test does.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "commands, documents, rooms": ("tests/*",),
 }  # fmt: skip
 """The patterns of the files of each kind. The first that fits counts."""
+_PROPERTY = "CPU seconds"
+"""The property of the report of a test that has what it took."""
 
 
 def kind_of(test: str) -> str:
@@ -60,18 +62,30 @@ def table(seconds: Mapping[str, float]) -> list[str]:
 
 
 class _Counting:
-    """Counts while pytest runs tests in this process."""
+    """Counts while pytest runs tests, in this process or in its workers: a report brings what its test has taken."""
 
     def __init__(self) -> None:
+        self.before = 0.0
         self.seconds: dict[str, float] = {}
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self) -> None:
+        self.before = _cpu_seconds()
+
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        before = _cpu_seconds()
-        try:
-            return (yield)
-        finally:
-            self.seconds[item.nodeid] = _cpu_seconds() - before
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if call.when == "teardown":
+            report.user_properties.append((_PROPERTY, _cpu_seconds() - self.before))
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        for name, value in report.user_properties:
+            if name == _PROPERTY:
+                assert isinstance(value, float)
+                self.seconds[report.nodeid] = value
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for line in table(self.seconds):

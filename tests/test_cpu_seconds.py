@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from tests.cpu_seconds import KINDS, kind_of, table
 
@@ -28,3 +32,17 @@ def test_the_kind_that_takes_longest_comes_first_and_the_sum_last():
         "| commands, documents, rooms | 1 | 1 |",
         "| all | 4 | 8 |",
     ]
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_what_a_worker_has_counted_comes_into_the_table(tmp_path: Path, workers: int):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_x.py").write_text("def test_it(): sum(range(10))\n", encoding="utf-8")
+    here = ("--rootdir", str(tmp_path), "-c", str(tmp_path / "none.ini"), str(tmp_path / "tests"))
+    (tmp_path / "none.ini").write_text("[pytest]\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n", str(workers), "-p", "tests.cpu_seconds", *here],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "| commands, documents, rooms | 1 | 0 |" in done.stdout
+    assert "| all | 1 | 0 |" in done.stdout
