@@ -55,8 +55,8 @@ import org.apache.flink.util.CloseableIterator;
 
 /**
  * The fetch of recovered channel state into real gates of local channels, chunk by chunk; Flink's filter or its
- * demultiplexer; and the channels that the recovered ones are converted to. With recover-first the channels have as many
- * buffers as they ask for, so that nothing waits: in memory Flink never waits itself.
+ * demultiplexer; and the channels that the recovered ones are converted to. With recover-first the channels have as
+ * many buffers as they ask for, so that nothing waits: in memory Flink never waits itself.
  */
 final class FilterSubject implements Subject {
 
@@ -294,7 +294,9 @@ final class FilterSubject implements Subject {
     /** The recovered channels are converted when Flink allows it: with recover-first once everything was taken. */
     private void convertIfReady() {
         boolean isReady =
-                isInMemory ? fetch.isClosed() : targets.stream().allMatch(one -> ConsumerAccess.stateIsConsumed(one.recovered));
+                isInMemory
+                        ? fetch.isClosed()
+                        : targets.stream().allMatch(one -> ConsumerAccess.stateIsConsumed(one.recovered));
         if (isReady && !isConverted) {
             isConverted = true;
             gates.forEach(SingleInputGate::requestPartitions);

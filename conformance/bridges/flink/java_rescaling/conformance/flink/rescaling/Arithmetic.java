@@ -66,7 +66,9 @@ public final class Arithmetic {
             case "default_max_parallelism":
                 return KeyGroupRangeAssignment.computeDefaultMaxParallelism(number(question, 1));
             case "old_subtasks":
-                return list(mapper(question).getOldSubtasks(number(question, 2), number(question, 3), number(question, 4)));
+                return list(
+                        mapper(question)
+                                .getOldSubtasks(number(question, 2), number(question, 3), number(question, 4)));
             case "mapping":
                 return mapping(mapper(question), number(question, 2), number(question, 3));
             case "channels":

@@ -149,8 +149,8 @@ public final class AssignmentSubject implements Subject {
     }
 
     /**
-     * Asks several times, on fresh graphs, and keeps the answers that differ, in an order of their own. Of several reasons
-     * to refuse a question, which one Flink names is left to chance, and one is kept.
+     * Asks several times, on fresh graphs, and keeps the answers that differ, in an order of their own. Of several
+     * reasons to refuse a question, which one Flink names is left to chance, and one is kept.
      */
     private void ask() {
         Map<String, Answer> found = new TreeMap<>();

@@ -27,9 +27,9 @@ import org.apache.flink.streaming.runtime.partitioner.StreamPartitioner;
 import org.apache.flink.streaming.runtime.tasks.OneInputStreamTask;
 
 /**
- * A real execution graph. Each vertex of the port is an operator. Those that are chained are in one vertex of Flink, with
- * the last one first; gates and partitions keep their numbers, since a chained edge is the only one at both ends. Ids of
- * vertices and operators are the same for every graph, since Flink's errors name them.
+ * A real execution graph. Each vertex of the port is an operator. Those that are chained are in one vertex of Flink,
+ * with the last one first; gates and partitions keep their numbers, since a chained edge is the only one at both ends.
+ * Ids of vertices and operators are the same for every graph, since Flink's errors name them.
  */
 final class DeployedJob {
 
@@ -46,7 +46,10 @@ final class DeployedJob {
         connect(vertices);
         JobVertex[] distinct = Arrays.stream(vertices).distinct().toArray(JobVertex[]::new);
         DefaultExecutionGraph graph = Graphs.build(new JobGraph(new JobID(0, 0), "job", distinct));
-        deployed = Arrays.stream(vertices).map(one -> graph.getJobVertex(one.getID())).toArray(ExecutionJobVertex[]::new);
+        deployed =
+                Arrays.stream(vertices)
+                        .map(one -> graph.getJobVertex(one.getID()))
+                        .toArray(ExecutionJobVertex[]::new);
     }
 
     private JobVertex[] makeVertices() {

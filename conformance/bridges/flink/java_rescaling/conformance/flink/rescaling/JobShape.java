@@ -83,8 +83,8 @@ final class JobShape {
     }
 
     /**
-     * Whether the answer of a release may depend on the order in which it goes through the vertices: if two edges join the
-     * same vertices, or a mapping is none that leaves everything where it is although nothing was rescaled.
+     * Whether the answer of a release may depend on the order in which it goes through the vertices: if two edges join
+     * the same vertices, or a mapping is none that leaves everything where it is although nothing was rescaled.
      */
     boolean isUnclear() {
         Set<List<Integer>> joined = new HashSet<>();
