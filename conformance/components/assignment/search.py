@@ -38,7 +38,7 @@ PRIME = _job((1, 263), (0, 1, HASH), most=(1, 600), to=(1, 200, 263))
 _MOST = (
     KEYED,
     _job((2, 7), (0, 1, HASH)),
-    _job((3, 2), (0, 1, HASH), most=(10, 5)),
+    _job((3, 2), (0, 1, HASH), most=(10, 5), to=(1, 2, 5, 7)),
     _job((2, 3), (0, 1, REBALANCE)),
     _job((3, 2), (0, 1, REBALANCE)),
     _job((2, 3), (0, 1, SHUFFLE)),
