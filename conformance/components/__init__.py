@@ -24,6 +24,7 @@ COMPONENTS = Components(
             "drainer",
             "task-restore",
             "assignment",
+            "filter",
         )
     ),
 )

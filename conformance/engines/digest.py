@@ -49,10 +49,14 @@ class Recogniser:
 
     def __init__(self) -> None:
         self._atoms: set[type] = set(_ATOMS)
+        self._contents: dict[bytes, bytes] = {}
+        """The contents of byte arrays that were met, each once: many states hold the same pages."""
         self._walks: dict[type, Callable[[Any, list[Any], dict[int, int]], None]] = {
             list: self._list,
             dict: self._dict,
             tuple: self._tuple,
+            bytearray: self._bytes,
+            GeneratorType: self._generator,
             MethodType: self._method,
             CellType: self._cell,
             FunctionType: self._function,
@@ -92,7 +96,10 @@ class Recogniser:
         if isinstance(value, (enum.Enum, type)) or _is_frozen(value):
             self._atoms.add(kind)
             return
-        if isinstance(value, (set, bytearray, memoryview, GeneratorType, CoroutineType)) or kind.__module__ in (
+        if isinstance(value, tuple) and hasattr(kind, "_fields"):
+            self._walks[kind] = self._named
+            return
+        if isinstance(value, (set, memoryview, CoroutineType)) or kind.__module__ in (
             "builtins",
             "itertools",
             "collections",
@@ -162,6 +169,23 @@ class Recogniser:
         out += (_TUPLE, len(value))
         for one in value:
             self._value(one, out, met)
+
+    def _bytes(self, value: bytearray, out: list[Any], met: dict[int, int]) -> None:
+        if _again(value, out, met):
+            return
+        content = bytes(value)
+        out += (bytearray, self._contents.setdefault(content, content))
+
+    def _named(self, value: tuple[Any, ...], out: list[Any], met: dict[int, int]) -> None:
+        out.append(type(value))
+        self._tuple(value, out, met)
+
+    def _generator(self, value: GeneratorType[Any, Any, Any], out: list[Any], met: dict[int, int]) -> None:
+        if _again(value, out, met):
+            return
+        out += (GeneratorType, value.gi_frame is None)
+        if value.gi_frame is not None:
+            self._frames(value, out, met)
 
     def _method(self, value: MethodType, out: list[Any], met: dict[int, int]) -> None:
         out.append(value.__func__)

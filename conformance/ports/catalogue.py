@@ -16,6 +16,7 @@ from conformance.ports.consumer_loop import ConsumerLoopPort
 from conformance.ports.coordinator import CoordinatorConfig, CoordinatorPort
 from conformance.ports.deque import DequeConfig, DequePort
 from conformance.ports.drainer import DrainerConfig, DrainerPort
+from conformance.ports.filter import FilterConfig, FilterPort
 from conformance.ports.gate import GateConfig, GatePort
 from conformance.ports.persister import PersisterConfig, PersisterPort
 from conformance.ports.spill import SpillConfig, SpillPort
@@ -56,5 +57,6 @@ INTERFACES: Interfaces = MappingProxyType(
         "spill": Interface(SpillPort, SpillConfig),
         "task-restore": Interface(TaskRestorePort, TaskRestoreConfig),
         "assignment": Interface(AssignmentPort, AssignmentConfig),
+        "filter": Interface(FilterPort, FilterConfig),
     }
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
+from typing import NamedTuple
 
 import pytest
 
@@ -80,10 +81,42 @@ def namespace(**values):
     return holder
 
 
-@pytest.mark.parametrize("value", [{1, 2}, (letter for letter in "ab"), bytearray(b"x")])
+@pytest.mark.parametrize("value", [{1, 2}, memoryview(b"x")])
 def test_what_is_not_known_is_refused(value):
     with pytest.raises(CannotRecognise, match="cannot be compared with another"):
         walk([value])
+
+
+def test_the_content_of_a_byte_array_counts_and_whether_it_is_the_same():
+    one = bytearray(b"x")
+    assert walk([one, one]) == walk([other := bytearray(b"x"), other])
+    assert walk([one, one]) != walk([one, bytearray(b"x")])
+    assert walk(one) != walk(bytearray(b"y"))
+
+
+def test_a_named_tuple_counts_with_its_name_and_its_values():
+    class First(NamedTuple):
+        x: object
+
+    class Second(NamedTuple):
+        x: object
+
+    assert walk(First([1])) == walk(First([1])) != walk(First([2]))
+    assert walk(First(1)) != walk(Second(1))
+
+
+def test_the_position_of_a_generator_counts():
+    def letters(*text):
+        for letter in text:
+            yield letter.lower()
+
+    one, other = letters("a", "b", "c"), letters("a", "b", "c")
+    assert walk(one) == walk(other) != walk(letters("a", "b", "d"))
+    next(one)
+    assert walk(one) != walk(other)
+    assert next(one) == "b"
+    assert list(one) == ["c"]
+    assert walk(one) != walk(other)
 
 
 def test_fields_that_only_c_can_read_are_refused_although_the_object_has_attributes():

@@ -43,6 +43,7 @@ HISTORIES = {
     "spill": "9073b0f3c79f418a996efb92a419f95ab80afc1a0d774a938f61815fc3363d9c",
     "assignment": "93a929d0b5b3b75fb585ff3a74814cf0fcbdf9c674ce4044745349568b6d8ddc",
     "task-restore": "914700ddf8aad3c27cebf8de75479bb9d5dddd4a1f1d1b1cce1d052ff7ad9d04",
+    "filter": "f90416c594c1044acb3c43ba8b991a6c5e4b946fd93fa9306cdcf521c77ef955",
 }
 
 

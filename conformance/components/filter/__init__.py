@@ -8,7 +8,7 @@ from __future__ import annotations
 from conformance.components.filter import goals, memory_rules, rules
 from conformance.components.filter.ledger import Ledger
 from conformance.components.filter.search import BIASES, BOUNDS, CONFIGS, EXPLORED
-from conformance.components.filter.state import IN_MEMORY_DEFAULT, FilterScenarioConfig, port_config
+from conformance.components.filter.state import FilterScenarioConfig, port_config
 from conformance.components.filter.steps import DRAIN, STEPS
 from conformance.driver import Component
 from conformance.models.designs import NOTHING, recovers
@@ -19,7 +19,7 @@ def _needs(config: FilterScenarioConfig) -> frozenset[Capability]:
     needs = set(recovers(config.recovery) | config.needs_for_faults())
     if config.rescaled:
         needs.add(Capability.FILTERS_RECORDS)
-    if config.partial_in_memory != IN_MEMORY_DEFAULT:
+    if config.partial_in_memory:
         needs.add(Capability.PARTIAL_RECORDS_IN_FILES)
     if EdgeKind.CUSTOM in config.kinds:
         needs.add(Capability.RESCALES_FORCED_EDGES)

@@ -17,8 +17,7 @@ class Layout:
     """What is known of a virtual channel before anything is read."""
 
     __slots__ = (
-        "ambiguous", "channel", "cut", "elements", "ends", "is_known", "kept", "largest", "lengths", "number", "place",
-        "total",
+        "ambiguous", "channel", "cut", "elements", "ends", "is_known", "kept", "largest", "number", "place", "total",
     )  # fmt: skip
 
     def __init__(self, config: FilterConfig, number: int, virtual: Virtual) -> None:
@@ -57,8 +56,6 @@ class Layout:
         """By element, for each record that must be kept: the how many-th it is, from 0."""
         self.kept = tuple(place)
         """The elements that are records to be kept."""
-        self.lengths: dict[int, tuple[tuple[int, int], tuple[tuple[int, int], ...]]] = {}
-        """By the number of bytes read: the operands of the next read; first those of an exploration, then others."""
 
     def ends_inside(self) -> bool:
         """Returns whether what can be read ends inside an element."""
@@ -78,13 +75,8 @@ class Layout:
         return count - (self.ends[whole - 1] if whole else 0)
 
     def next_reads(self, read: int, page: int) -> tuple[tuple[int, int], tuple[tuple[int, int], ...]]:
-        """Returns the operands of the reads that may come after so many bytes, some of which remain in the stage."""
-        found = self.lengths.get(read)
-        if found is None:
-            found = self.lengths[read] = self._reads(read, page)
-        return found
-
-    def _reads(self, read: int, page: int) -> tuple[tuple[int, int], tuple[tuple[int, int], ...]]:
+        """Returns the operands of the reads that may come after so many bytes, if some remain in the stage: first
+        that of an exploration, then others."""
         most = min(read + page, self.cut if read < self.cut else self.total)
         at = self.complete(read)
         start, end = self.ends[at - 1] if at else 0, self.ends[at]
@@ -114,6 +106,10 @@ def home(config: FilterConfig) -> dict[int, tuple[int, int]]:
     }
 
 
+next_reads = cache(Layout.next_reads)
+"""`next_reads(layout, read, page)`, remembered outside of the layout, which is a part of the ledger's state."""
+
+
 class VirtualChannel:
     """A virtual channel: how much of it was read, and which of its records the task has taken."""
 
@@ -127,7 +123,7 @@ class VirtualChannel:
         """The same with those of a read that is in flight, or has failed."""
         self.chunks: list[int] = []
         """The bytes behind which a read ended."""
-        self.got: set[int] = set()
+        self.got: frozenset[int] = frozenset()
         """The elements that are records and were taken."""
         self.past = 0
         """The first element behind the last record that was taken."""
@@ -198,7 +194,8 @@ class TargetChannel:
         """The last watermark that came out."""
         self.active = True
         """The last status that came out."""
-        self.markers: set[int] = set()
+        self.markers: frozenset[int] = frozenset()
+        """The times of the latency markers that came out."""
         self.attributes = 0
         self.open = 0
         """How many bytes of an element came out that has not ended."""

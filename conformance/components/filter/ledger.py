@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from conformance.components.filter.lanes import TargetChannel, VirtualChannel, filters, home, layouts
+from conformance.components.filter.lanes import TargetChannel, VirtualChannel, filters, home, layouts, next_reads
 from conformance.components.filter.taking import NOTHING_FOUND, take_apart
 from conformance.driver import BROKEN, PortLedger, Seen
 from conformance.models.lookers import Lookers
@@ -192,7 +192,7 @@ class Ledger(PortLedger):
         for one in self.virtuals:
             layout, read = one.layout, one.read
             if read < layout.total and layout.is_known and (read < layout.cut or not self.input_left):
-                likely, others = layout.next_reads(read, page)
+                likely, others = next_reads(layout, read, page)
                 first.append(likely)
                 rest += others
         return first + rest

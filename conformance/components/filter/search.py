@@ -62,7 +62,8 @@ def _of_design(recovery: str) -> tuple[FilterScenarioConfig, ...]:
         *[
             one(faults=True, **rest)
             for rest in 2 * (
-                {"sizes": (25, 17), "cut": 30}, {"interleaving": "fine", "buffers": 2, "sizes": (25, 17)},
+                {"sizes": (25, 17), "cut": 30}, {"records": 6, "keep": "all", "buffers": 2},
+                {"interleaving": "fine", "buffers": 2, "sizes": (25, 17)},
                 {"sizes": (_PAGE + 300, 17), "buffers": 2, "partial_in_memory": small, "segment": _PAGE},
                 {"kinds": (_CUSTOM,), "records": 3, "sizes": (30, 300), "partial_in_memory": small, "segment": 20},
                 {"scale": (2, 2), "rescaled": False, "cut": 9},
@@ -95,5 +96,5 @@ BIASES = (
     {"read": 60, "cancel": 4, "fail": 4, "resources": 20},
     {"read": 120, "partial": 60, "resources": 30},
     {"read": 90, "fault": 20, "take": 40},
-    {"read": 200, "end": 60, "fault": 12, "checkpoint": 20, "drain": 20},
+    {"read": 200, "end": 300, "fault": 40, "checkpoint": 60, "drain": 2, "take": 2, "resources": 1, "before_filter": 1},
 )

@@ -31,7 +31,8 @@ from conformance.ports import (
 from conformance.ports.framing import size_of, smallest
 from conformance.ports.key_groups import hash_of_number, key_group, owner
 
-IN_MEMORY_DEFAULT = 5 << 20
+_IN_MEMORY, _SEGMENT = 5 << 20, 1 << 20
+"""What stays in memory of a large record, and the size of a spill segment, if the scenario says nothing of them."""
 MAX_PARALLELISM = 128
 _PER_CHANNEL = 16
 """How many ids the records of one virtual channel have."""
@@ -43,8 +44,8 @@ class FilterScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
     of ambiguous old subtasks belong to this one. `watermarks`: which virtual channels have any. `idle`: which become
     idle. `empty`: how many of the first virtual channels have no elements. `cut`: where output state begins, one byte
     later in each further virtual channel; -1 if there is none. `missing`: how many bytes of the last virtual channel
-    are lost. `unknown`: what the gate does not know about the last one. All others as in the configuration of the
-    port."""
+    are lost. `unknown`: what the gate does not know about the last one. `partial_in_memory`, `segment`: 0 for
+    what is usual. All others as in the configuration of the port."""
 
     recovery: Literal["recover-first", "in-memory", "pushed"] = "in-memory"
     scale: tuple[Annotated[int, Meta(ge=1, le=16)], Annotated[int, Meta(ge=1, le=16)]] = (3, 2)
@@ -64,8 +65,8 @@ class FilterScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
     rescaled: bool = True
     page: int = LEAST_PAGE
     buffers: Annotated[int, Meta(ge=1, le=64)] = 8
-    partial_in_memory: Annotated[int, Meta(ge=1)] = IN_MEMORY_DEFAULT
-    segment: Annotated[int, Meta(ge=1)] = 1 << 20
+    partial_in_memory: Annotated[int, Meta(ge=0)] = 0
+    segment: Annotated[int, Meta(ge=0)] = 0
     files: bool = False
     interleaving: Literal["whole", "fine"] = "whole"
     faults: bool = False
@@ -79,7 +80,8 @@ def port_config(config: FilterScenarioConfig) -> FilterConfig:
     )
     return FilterConfig(
         Recovery(config.recovery), gates, _state(config, gates), config.scale[1], config.subtask, MAX_PARALLELISM,
-        config.rescaled, config.page, config.buffers, config.partial_in_memory, config.segment, config.files,
+        config.rescaled, config.page, config.buffers, config.partial_in_memory or _IN_MEMORY,
+        config.segment or _SEGMENT, config.files,
     )  # fmt: skip
 
 

@@ -159,7 +159,7 @@ def _record(
         )
     elif layout.place[at]:
         found.order = found.order or True
-    virtual.got.add(at)
+    virtual.got |= {at}
     virtual.past = max(virtual.past, at + 1)
 
 
@@ -232,7 +232,7 @@ def _marker(channel: TargetChannel, element: LatencyMarker, found: Found) -> Non
         found.markers = Broken(FailureClass.DUPLICATED, "a latency marker comes once at most", "it came again")
     else:
         found.markers = found.markers or True
-    channel.markers.add(element.time)
+    channel.markers |= {element.time}
 
 
 def _pass(channel: TargetChannel, element: Recovered | Unreadable, found: Found) -> None:

@@ -1,4 +1,4 @@
-"""The buffers of the fetch: those of a pool, and the one segment before the filter."""
+"""The buffers of the fetch: those of a pool, and the one segment before the filter. Specification: filter.md."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Owner(Protocol):
     """What gets a buffer back (Flink: `BufferRecycler`)."""
 
     def passed_on(self, buffer: NetworkBuffer) -> None:
-        """The buffer belongs to somebody else than the thread that asked for it."""
+        """X22. The buffer does not belong to the thread any more that asked for it."""
 
     def recycle(self, buffer: NetworkBuffer) -> None:
-        """A buffer is given back."""
+        """X25. A buffer is given back."""
 
 
 class NetworkBuffer:
@@ -36,24 +36,26 @@ class NetworkBuffer:
         """How many bytes of the page are in use."""
         self.owner = owner
 
-    def append(self, piece: bytes | bytearray, at: int) -> int:
-        """Copy as much of a piece as there is room for, from here on. Returns where the rest begins."""
-        part = piece[at : at + len(self.page) - self.size]
+    def append(self, part: bytes | bytearray) -> None:
+        """X7. Copy bytes, for which there is room."""
         end = self.size + len(part)
         self.page[self.size : end] = part
         self.size = end
-        return at + len(part)
 
-    def is_full(self) -> bool:
-        """Whether there is no room."""
-        return self.size == len(self.page)
+    def room(self) -> int:
+        """X7. Returns for how many bytes there is room."""
+        return len(self.page) - self.size
+
+    def content(self) -> bytes:
+        """X16. Returns the bytes that are in it."""
+        return bytes(self.page[: self.size])
 
     def pass_on(self) -> None:
-        """The thread that asked for the buffer hands it to somebody else."""
+        """X22. The buffer does not belong to the thread any more that asked for it."""
         self.owner.passed_on(self)
 
     def recycle(self) -> None:
-        """Give the buffer back."""
+        """X25. Give the buffer back (Flink: `Buffer.recycleBuffer`)."""
         self.owner.recycle(self)
 
 
@@ -66,7 +68,7 @@ class Numbers:
         self.last = 0
 
     def next(self) -> int:
-        """Returns the number of a new memory segment."""
+        """X18. Returns the number of a new memory segment."""
         self.last += 1
         return self.last
 
@@ -92,20 +94,20 @@ class OutputBuffers(Waitable):
         self.closed = False
 
     def ready(self) -> bool:
-        """Whether a request gets a buffer now, or the task is over."""
+        """X22, X27. Whether a request gets a buffer now, or the task is over."""
         return self.closed or len(self.lent) < self.size
 
     def grant(self, thread: Thread) -> None:
-        """The thread takes a buffer."""
+        """X22. The thread takes a buffer."""
         self.asking = thread
 
     def holders(self) -> tuple[Thread, ...]:
-        """The threads that can give a buffer back, if no other can."""
+        """X22. The threads that can give a buffer back, if no other can."""
         threads = [thread for thread in self.lent.values() if thread is not None]
         return tuple(threads) if len(threads) == self.size else ()
 
     async def request(self) -> NetworkBuffer:
-        """Wait for a buffer, which belongs to the caller. Raises: PortError IO, RELEASED."""
+        """X22, X26, X27. Wait for a buffer, which belongs to the caller. Raises: PortError IO, RELEASED."""
         self.faults.reach(BUFFER_POOL)
         await self.faults.wait(BUFFER_POOL)
         await self
@@ -116,17 +118,17 @@ class OutputBuffers(Waitable):
         return buffer
 
     def passed_on(self, buffer: NetworkBuffer) -> None:
-        """A buffer no longer belongs to the thread that asked for it."""
+        """X22. Every thread may give the buffer back now."""
         self.lent[buffer.number] = None
 
     def recycle(self, buffer: NetworkBuffer) -> None:
-        """A buffer is given back: a thread that waits for one gets it."""
+        """X22, X25. A buffer is given back: a thread that waits for one gets it."""
         del self.lent[buffer.number]
         buffer.size = 0
         self.idle.append(buffer)
 
     def close(self) -> None:
-        """The task is over: a thread that waits gets an error."""
+        """X27. The task is over: a thread that waits gets an error."""
         self.closed = True
 
 
@@ -146,31 +148,35 @@ class BeforeFilter:
         self.freed = False
 
     def request(self) -> NetworkBuffer:
-        """Returns the segment (Flink: `getPreFilterBuffer`). Raises: PortError STATE if it is in use, RELEASED."""
-        if self.freed:
-            raise PortError(ErrorKind.RELEASED, "the task is over")
-        if self.in_use:
-            raise PortError(ErrorKind.STATE, "the segment before the filter is in use")
+        """X18, X19. Returns the segment, in use (Flink: `getPreFilterBuffer`). Raises: PortError STATE, RELEASED."""
+        self.check()
         if self.buffer is None:
             self.buffer = NetworkBuffer(self.numbers.next(), self.page, self)
         self.in_use = True
         return self.buffer
 
+    def check(self) -> None:
+        """X19. Raises: PortError STATE if the segment is in use, RELEASED."""
+        if self.freed:
+            raise PortError(ErrorKind.RELEASED, "the task is over")
+        if self.in_use:
+            raise PortError(ErrorKind.STATE, "the segment before the filter is in use")
+
     def passed_on(self, buffer: NetworkBuffer) -> None:
-        """Nobody waits for the segment."""
+        """X18. No thread waits for the segment."""
 
     def recycle(self, buffer: NetworkBuffer) -> None:
-        """The segment is given back: it is not freed, and nobody may read in it what was there."""
+        """X20. The segment is given back. It is not freed, and nothing may point into it, so that it is overwritten."""
         buffer.size = 0
         buffer.page[:] = self.poison
         self.in_use = False
 
     def free(self) -> None:
-        """The task is over: the segment is freed, in use or not."""
+        """X28. The task is over: the segment is freed, in use or not."""
         self.buffer = None
         self.in_use = False
         self.freed = True
 
     def seen(self) -> SegmentBeforeFilter | None:
-        """Returns the segment, as an observer sees it."""
+        """X18. Returns the segment, as an observer sees it."""
         return None if self.buffer is None else SegmentBeforeFilter(self.buffer.number, self.in_use)

@@ -1,4 +1,4 @@
-"""The channel state that a task was assigned, as its fetch reads it."""
+"""The channel state that a task was assigned, as its fetch reads it. Specification: filter.md."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Source(Protocol):
     """The bytes of one virtual channel."""
 
     def read(self, count: int) -> bytes:
-        """Returns at most so many of the next bytes, and fewer only at the end."""
+        """X5. Returns at most so many of the next bytes, and none only at the end."""
 
 
 class EncodedElements:
@@ -35,7 +35,7 @@ class EncodedElements:
         """Left: how many bytes can still be read."""
 
     def read(self, count: int) -> bytes:
-        """The next bytes of as many elements as they are of."""
+        """X1, X5. The next bytes, of as many elements as they are of."""
         parts = []
         count = min(count, self.left)
         self.left -= count
@@ -61,7 +61,7 @@ class ChannelState:
         self.faults = faults
 
     def read(self, virtual: int, length: int) -> bytes:
-        """Returns so many bytes. Raises: PortError IO, also if there are not so many."""
+        """X5, X26. Returns so many bytes. Raises: PortError IO, also if there are not so many."""
         found = b""
         while len(found) < length:
             self.faults.reach(CHANNEL_STATE_READ)

@@ -1,8 +1,8 @@
-"""The channels of the task that restores, into which recovered data goes."""
+"""The channels of the task that restores, into which recovered data goes. Specification: filter.md."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from conformance.ports import CHANNEL_PUSH, ErrorKind, PortError, Taken
 from conformance.ports.framing import Decoder, Recovered, Unreadable
@@ -13,7 +13,7 @@ from .buffers import NetworkBuffer
 from .virtual_channel import Descriptor
 
 
-class Pushed(NamedTuple):
+class Pushed(Struct):
     """What waits in a channel."""
 
     buffer: NetworkBuffer
@@ -41,7 +41,7 @@ class RecoveredInput:
         """The deserializer with which the task reads what was filtered."""
 
     async def push(self, buffer: NetworkBuffer, descriptor: Descriptor | None = None) -> None:
-        """The channel takes a buffer over, also if this fails (Flink: `onRecoveredStateBuffer`).
+        """X7, X10, X25. The channel takes a buffer over, also if this fails (Flink: `onRecoveredStateBuffer`).
 
         Raises: PortError IO, RELEASED.
         """
@@ -57,30 +57,30 @@ class RecoveredInput:
             raise
 
     async def finish(self) -> None:
-        """The channel is notified that everything was read (Flink: `finishReadRecoveredState`)."""
+        """X9. The channel is notified that everything was read (Flink: `finishReadRecoveredState`)."""
         async with self.lock:
             self.finished = True
 
     async def poll(self) -> Pushed | None:
-        """Take the buffer in front; nothing if none waits."""
+        """X16, X27. Take the buffer in front; nothing if none waits, or the task is over."""
         async with self.lock:
             return self.queue.pop(0) if self.queue and not self.closed else None
 
     def ends(self) -> bool:
-        """Whether the end is what the task takes next."""
+        """X16. Whether the end is what the task takes next."""
         return self.finished and not self.queue and not self.consumed and not self.closed
 
     def end(self) -> Taken:
-        """The task takes the end, once (Flink: `EndOfInputChannelStateEvent`)."""
+        """X16. The task takes the end, once (Flink: `EndOfInputChannelStateEvent`)."""
         self.consumed = True
         return Taken(last=True)
 
     def decode(self, piece: bytes) -> tuple[Recovered | Unreadable, ...]:
-        """Returns the elements that end in what the task has taken."""
+        """X16. Returns the elements that end in what the task has taken."""
         return tuple(self.decoder.read(piece))
 
     def release(self) -> None:
-        """Give back what waits."""
+        """X28. Give back what waits."""
         self.closed = True
         while self.queue:
             self.queue.pop().buffer.recycle()

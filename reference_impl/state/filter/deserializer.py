@@ -1,4 +1,4 @@
-"""Elements out of the chunks of one virtual channel, wherever these are cut."""
+"""Elements out of the chunks of one virtual channel, wherever these are cut. Specification: filter.md."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RecordFaults(Faults):
         self.armed, self.before = faults.armed, faults.before
 
     def reach(self, place: str) -> None:
-        """Raises: PortError IO if what is called here is to fail."""
+        """X26. Raises: PortError IO if what is called here is to fail."""
         if place in _PLACES:
             super().reach(_PLACES[place])
 
@@ -56,13 +56,13 @@ class PartialRecord:
         """How many of its bytes were read."""
 
     def missing(self) -> int:
-        """Returns how many bytes are missing, of its length or of its body. Raises: PortError IO."""
+        """X4, X5. Returns how many bytes are missing, of its length or of its body. Raises: PortError IO."""
         if self.size < LENGTH:
             return LENGTH - self.size
         return LENGTH + length_at(self.memory, 0) - self.size
 
     def read(self, page: bytearray, at: int, end: int) -> int:
-        """Copy what belongs to it. Returns where the rest begins. Raises: PortError IO."""
+        """X5, X20. Copy what belongs to it. Returns where the rest begins. Raises: PortError IO."""
         while at < end and (missing := self.missing()):
             until = min(end, at + missing)
             self.append(page[at:until])
@@ -70,7 +70,7 @@ class PartialRecord:
         return at
 
     def append(self, part: bytearray) -> None:
-        """With more bytes than the limit, they go to a file. Raises: PortError IO."""
+        """X21. With more bytes than the limit, they go to a file. Raises: PortError IO."""
         self.size += len(part)
         if self.file is None and self.size > self.limit:
             self.file = self.storage.create()
@@ -82,11 +82,11 @@ class PartialRecord:
         self.memory += part
 
     def is_complete(self) -> bool:
-        """Whether its last byte was read. Raises: PortError IO."""
+        """X5. Whether its last byte was read. Raises: PortError IO."""
         return self.size >= LENGTH and not self.missing()
 
     def end(self) -> Element:
-        """Returns the element, which is complete, and begins with the next one. Raises: PortError IO."""
+        """X5, X21. Returns the element, which is complete, and begins with the next one. Raises: PortError IO."""
         element = Element(self.memory)
         if self.file is not None:
             element = Element(self.memory, self.size, self.storage, self.file.number)
@@ -95,7 +95,7 @@ class PartialRecord:
         return element
 
     def clear(self) -> None:
-        """What was read is given up."""
+        """X28. What was read is given up."""
         if self.file is not None:
             self.file.close()
             self.storage.delete(self.file.number)
@@ -117,11 +117,11 @@ class SpanningDeserializer:
         """Last: the element that was read last, as long as it may have a file."""
 
     def set_next_buffer(self, buffer: NetworkBuffer) -> None:
-        """Take a buffer over, which follows the one before."""
+        """X5, X25. Take a buffer over, which follows the one before (Flink: `setNextBuffer`)."""
         self.buffer, self.at = buffer, 0
 
     def next(self) -> Element | None:
-        """Returns the next element; nothing if the rest of the buffer has none that is complete. What is left is
+        """X5, X20. Returns the next element; nothing if none is complete in the rest of the buffer. What is left is
         copied, and the buffer given back (Flink: `getNextRecord`). Raises: PortError IO."""
         if self.last is not None:
             self.forget()
@@ -146,23 +146,23 @@ class SpanningDeserializer:
         return self.last
 
     def forget(self) -> None:
-        """The element that was read last was decided."""
+        """X21. It was decided whether the element that was read last is kept."""
         if self.last is not None:
             self.last.delete()
             self.last = None
 
     def recycle(self) -> None:
-        """Give the buffer back, if there is one."""
+        """X25. Give the buffer back, if there is one."""
         if self.buffer is not None:
             self.buffer.recycle()
             self.buffer = None
 
     def is_inside(self) -> bool:
-        """Whether an element has begun and not ended."""
+        """X9. Whether an element has begun and not ended."""
         return self.partial.size > 0
 
     def clear(self) -> None:
-        """The task is over: nothing is held."""
+        """X28. The task is over: nothing is held (Flink: `clear`)."""
         self.recycle()
         self.forget()
         self.partial.clear()

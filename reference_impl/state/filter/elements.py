@@ -1,13 +1,12 @@
-"""The elements in recovered channel state, as the engine reads and writes them (Flink: `StreamElementSerializer`)."""
+"""The elements in recovered channel state, as the engine reads and writes them. Specification: filter.md."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from struct import Struct as Packer
 
 from conformance.ports import ErrorKind, PortError
 
-from ..spill.storage import Storage
+from ..spill.storage import Source, Storage
 
 LENGTH = 4
 """How many bytes say how long the body is that follows."""
@@ -25,7 +24,7 @@ _SIZES = {WATERMARK: 13, LATENCY_MARKER: 33, STATUS: 9, ATTRIBUTES: 6}
 class Element:
     """The bytes of an element, with its length. Those of a large record are in a file."""
 
-    __slots__ = ("file", "head", "size", "storage")
+    __slots__ = ("file", "head", "size", "source", "storage")
 
     def __init__(self, head: bytes | bytearray, size: int = 0, storage: Storage | None = None, file: int = 0) -> None:
         self.head = head
@@ -33,32 +32,33 @@ class Element:
         self.size = size or len(head)
         self.storage = storage
         self.file = file
+        self.source: Source | None = None
+        """Source: the file, once it is read."""
 
-    def pieces(self, most: int) -> Iterable[bytes | bytearray]:
-        """Returns its bytes, at most so many at once if it is in a file. Raises: PortError IO."""
-        return (self.head,) if self.storage is None else self._read(self.storage, most)
-
-    def _read(self, storage: Storage, most: int) -> Iterator[bytes]:
-        source = storage.source(self.file, 0)
-        try:
-            for at in range(0, self.size, most):
-                yield source.read(min(most, self.size - at))
-        finally:
-            source.close()
+    def read(self, at: int, most: int) -> bytes | bytearray:
+        """X21. Returns the next bytes, at most so many; `at`: how many were read before. Raises: PortError IO."""
+        if self.storage is None:
+            return self.head[at : at + most]
+        if self.source is None:
+            self.source = self.storage.source(self.file, at)
+        return self.source.read(min(most, self.size - at))
 
     def delete(self) -> None:
-        """The element was decided: its file is deleted, if it has one."""
+        """X21. It was decided whether the element is kept: its file is deleted, if it has one."""
+        if self.source is not None:
+            self.source.close()
+            self.source = None
         if self.storage is not None:
             self.storage.delete(self.file)
 
     @property
     def is_record(self) -> bool:
-        """Returns whether it is a record of the user."""
+        """X4. Returns whether it is a record of the user."""
         return self.head[LENGTH] <= BARE
 
 
 def length_at(page: bytes | bytearray, at: int) -> int:
-    """Returns the length that stands here. Raises: PortError IO if no body has it."""
+    """X4. Returns the length that stands here. Raises: PortError IO if no body has it."""
     length: int = _LENGTH.unpack_from(page, at)[0]
     if length <= 0:
         raise PortError(ErrorKind.IO, f"no element has a body of {length} bytes")
@@ -66,7 +66,8 @@ def length_at(page: bytes | bytearray, at: int) -> int:
 
 
 def read(element: Element) -> tuple[int, int]:
-    """Returns the tag of an element, and the key of a record, the time of a watermark, or what a status says.
+    """X4. Returns the tag of an element, and the key of a record, the time of a watermark, or what a status says
+    (Flink: `StreamElementSerializer.deserialize`).
 
     Raises: PortError IO if there is no such element.
     """
@@ -88,10 +89,10 @@ def read(element: Element) -> tuple[int, int]:
 
 
 def watermark(time: int) -> Element:
-    """Returns a watermark."""
+    """X13. Returns a watermark (Flink: `StreamElementSerializer.serialize`)."""
     return Element(_LENGTH.pack(_SIZES[WATERMARK] - LENGTH) + bytes([WATERMARK]) + _TIME.pack(time))
 
 
 def status(active: bool) -> Element:
-    """Returns a status."""
+    """X14. Returns a status."""
     return Element(_LENGTH.pack(_SIZES[STATUS] - LENGTH) + bytes([STATUS]) + _STATUS.pack(ACTIVE if active else IDLE))

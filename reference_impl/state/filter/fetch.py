@@ -1,9 +1,8 @@
-"""The fetch: it reads channel state chunk by chunk, filters it, and hands it on."""
+"""The fetch: it reads channel state chunk by chunk, filters it, and hands it on. Specification: filter.md."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TypeAlias
 
 from conformance.ports import ErrorKind, FilterConfig, PortError, Virtual
@@ -36,14 +35,29 @@ class Fetch:
         self.failed = False
 
     async def read(self, virtual: int, length: int) -> None:
-        """Read the next chunk of a virtual channel, and hand on what is complete. Raises: PortError."""
+        """X5, X26. Read the next chunk of a virtual channel, and hand on what is complete. An error ends the fetch.
+
+        Raises: PortError.
+        """
+        self.check()
+        try:
+            await self.read_chunk(virtual, length)
+        except PortError:
+            self.failed = True
+            raise
+
+    def check(self) -> None:
+        """X19. Raises: PortError STATE if nothing can be read now. The fetch goes on."""
+
+    async def read_chunk(self, virtual: int, length: int) -> None:
+        """X5. Raises: PortError IO, STATE, RELEASED."""
         raise NotImplementedError
 
     def end(self) -> None:
-        """Everything was read. Raises: PortError IO if a virtual channel ends inside an element."""
+        """X9. Everything was read. Raises: PortError IO if a virtual channel ends inside an element."""
 
     def fill(self, buffer: NetworkBuffer, virtual: int, length: int) -> int:
-        """Read a chunk. Returns the channel into which it goes.
+        """X3, X5, X25. Read a chunk. Returns the channel into which it goes.
 
         Raises: PortError IO; STATE if the gate has no data, or continues no such channel. The buffer is given back.
         """
@@ -57,7 +71,7 @@ class Fetch:
             raise
 
     def target(self, of: Virtual) -> int:
-        """Returns the one channel that continues an old channel (Flink: `getMappedChannels`).
+        """X3. Returns the one channel that continues an old channel (Flink: `getMappedChannels`).
 
         Raises: PortError STATE.
         """
@@ -67,15 +81,6 @@ class Fetch:
             raise PortError(ErrorKind.STATE, f"no channel of gate {of.gate} continues old channel {of.old_channel}")
         return self.targets[of.gate][of.old_channel]
 
-    @contextmanager
-    def failing(self) -> Iterator[None]:
-        """An error ends the fetch."""
-        try:
-            yield
-        except PortError:
-            self.failed = True
-            raise
-
 
 class PassingFetch(Fetch):
     """Reads into buffers of the pool, and hands them on as they are: nothing is filtered, or only later."""
@@ -84,13 +89,12 @@ class PassingFetch(Fetch):
         super().__init__(config, state, outputs)
         self.pool = pool
 
-    async def read(self, virtual: int, length: int) -> None:
-        """Flink: `getBuffer`, `recover`."""
+    async def read_chunk(self, virtual: int, length: int) -> None:
+        """X10, X11, X23 (Flink: `getBuffer`, `recover`)."""
         of = self.config.state[virtual]
-        with self.failing():
-            buffer = await self.pool.request()
-            channel = self.fill(buffer, virtual, length)
-            await self.outputs(of.gate, channel).hand_on(buffer, Descriptor(of.old_subtask, of.old_channel))
+        buffer = await self.pool.request()
+        channel = self.fill(buffer, virtual, length)
+        await self.outputs(of.gate, channel).hand_on(buffer, Descriptor(of.old_subtask, of.old_channel))
 
 
 class FilteringFetch(Fetch):
@@ -109,26 +113,29 @@ class FilteringFetch(Fetch):
         self.before = before
         self.virtual = virtual
 
-    async def read(self, virtual: int, length: int) -> None:
-        """Flink: `getBuffer`, `filterAndRewrite`. If the segment is in use, nothing changes."""
+    def check(self) -> None:
+        """X19. The segment before the filter is free."""
+        self.before.check()
+
+    async def read_chunk(self, virtual: int, length: int) -> None:
+        """X5 to X8, X18 (Flink: `getBuffer`, `filterAndRewrite`)."""
         of = self.config.state[virtual]
         buffer = self.before.request()
-        with self.failing():
-            channel = self.fill(buffer, virtual, length)
-            found = self.found(of, channel, buffer)
-            found.set_next_buffer(buffer)
-            output = self.outputs(of.gate, channel)
-            try:
-                while (element := found.next()) is not None:
-                    await output.append(element)
-                await output.finish()
-            except BaseException:  # both have taken buffers over, whatever happens
-                output.recycle()
-                found.recycle()
-                raise
+        channel = self.fill(buffer, virtual, length)
+        found = self.found(of, channel, buffer)
+        found.set_next_buffer(buffer)
+        output = self.outputs(of.gate, channel)
+        try:
+            while (element := found.next()) is not None:
+                await output.append(element)
+            await output.finish()
+        except BaseException:  # both have taken buffers over, whatever happens
+            output.recycle()
+            found.recycle()
+            raise
 
     def found(self, of: Virtual, channel: int, buffer: NetworkBuffer) -> VirtualChannel:
-        """Returns the virtual channel. Raises: PortError STATE if there is no such one; the buffer is given back."""
+        """X3, X25. Returns the virtual channel. Raises: PortError STATE if there is none; the buffer is given back."""
         found = self.virtual[of.gate][channel].get(Descriptor(of.old_subtask, of.old_channel))
         if found is None:
             buffer.recycle()
@@ -136,16 +143,15 @@ class FilteringFetch(Fetch):
         return found
 
     def end(self) -> None:
-        """The state is damaged if an element has not ended."""
-        with self.failing():
-            for gate in self.virtual:
-                for channel in gate:
-                    check_ended(channel)
+        """X9. The state is damaged if an element has not ended."""
+        for gate in self.virtual:
+            for channel in gate:
+                check_ended(channel)
 
 
 def check_ended(virtual: VirtualChannels) -> None:
-    """Raises: PortError IO if one of the virtual channels ends inside an element."""
+    """X9. Raises: PortError IO if one of the virtual channels ends inside an element."""
     for name, one in virtual.items():
         if one.deserializer.is_inside():
-            subtask, channel = name
-            raise PortError(ErrorKind.IO, f"channel {channel} of old subtask {subtask} ends inside an element")
+            where = f"channel {name.old_channel} of old subtask {name.old_subtask}"
+            raise PortError(ErrorKind.IO, f"{where} ends inside an element")

@@ -1,4 +1,4 @@
-"""The fetch with its filter, behind its port."""
+"""The fetch with its filter, behind its port. Specification: filter.md."""
 
 from __future__ import annotations
 
@@ -76,30 +76,30 @@ class Filter(Faulty, FilterPort):
         """Over: the task was cancelled or released."""
 
     def fetch_of(self, state: ChannelState) -> Fetch:
-        """Returns the fetch of the recovery design. One that recovers first filters what is processed."""
+        """X10, X11. Returns the fetch of the recovery design. One that recovers first filters what is processed."""
         if self.config.rescaled and self.config.recovery is not Recovery.RECOVER_FIRST:
             return FilteringFetch(self.config, state, self.output, self.before, self.virtual)
         return PassingFetch(self.config, state, self.output, self.pool)
 
     def output(self, gate: int, channel: int) -> Output:
-        """Returns the output to a channel."""
+        """X7, X8. Returns the output to a channel."""
         if self.config.recovery is Recovery.PUSHED:
             return SpillOutput(gate, channel, self.config.page, self.writer, self.faults)
         return BufferOutput(self.channels[gate][channel], self.pool, self.faults)
 
     def reader_of(self, channel: RecoveredInput, virtual: VirtualChannels) -> Reader:
-        """Returns how the task reads a channel."""
+        """X10, X16. Returns how the task reads a channel."""
         if self.config.recovery is Recovery.RECOVER_FIRST:
-            return Demultiplexer(channel, virtual, self.config.page)
+            return Demultiplexer(channel, virtual)
         return BufferReader(channel, self.taken)
 
     def all_channels(self) -> list[RecoveredInput]:
-        """Returns the channels through all gates."""
+        """X9. Returns the channels through all gates."""
         return [channel for channels in self.channels for channel in channels]
 
     # ---- thread that fetches -----------------------------------------------------------------------------------------
     def begin(self) -> None:
-        """The fetch begins. The page size is one that a memory manager has (Flink:
+        """X24. The fetch begins. The page size is one that a memory manager has (Flink:
         `ConfigurationParserUtils.getPageSize`)."""
         page = self.config.page
         if page < LEAST_PAGE or page & (page - 1):
@@ -108,42 +108,46 @@ class Filter(Faulty, FilterPort):
             self.faults.reach(SPILL_DIRECTORY)
 
     async def read(self, virtual: int, length: int) -> None:
-        """The next chunk of a virtual channel."""
+        """X1, X5. The next chunk of a virtual channel (Flink: `ChannelStateChunkReader.readChunk`)."""
         if length:
             self.check_fetching()
             await self.fetch.read(virtual, length)
 
     async def end(self) -> None:
-        """The channels are notified, unless something is to be pushed into them before."""
+        """X9. The channels are notified, unless something is to be pushed into them before."""
         self.check_fetching()
-        self.fetch.end()
-        if self.config.recovery is Recovery.PUSHED:
-            with self.fetch.failing():
+        try:
+            self.fetch.end()
+            if self.config.recovery is Recovery.PUSHED:
                 self.fetched = self.writer.finish()
-            self.reader = None if self.fetched is None else self.fetched.reader()
-        else:
+        except PortError:
+            self.fetch.failed = True
+            raise
+        if self.fetched is not None:
+            self.reader = self.fetched.reader()
+        if self.config.recovery is not Recovery.PUSHED:
             await self.finish()
         self.ended = True
 
     def request_before_filter(self) -> int:
-        """The segment before the filter (Flink: `getPreFilterBuffer`)."""
+        """X18, X19. The segment before the filter (Flink: `getPreFilterBuffer`)."""
         return self.before.request().number
 
     def check_fetching(self) -> None:
-        """Raises: PortError RELEASED if the task is over, STATE if the fetch has failed."""
+        """X26, X27. Raises: PortError RELEASED if the task is over, STATE if the fetch has failed."""
         if self.over:
             raise PortError(ErrorKind.RELEASED, "the task is over")
         if self.fetch.failed:
             raise PortError(ErrorKind.STATE, "the fetch has failed")
 
     async def finish(self) -> None:
-        """Each channel is notified that nothing more is pushed (Flink: `finishReadRecoveredState`)."""
+        """X9. Each channel is notified that nothing more is pushed (Flink: `finishReadRecoveredState`)."""
         for channel in self.all_channels():
             await channel.finish()
 
     # ---- thread that drains ------------------------------------------------------------------------------------------
     async def drain(self) -> bool:
-        """Push and commit are one critical section (Flink: `FetchedChannelStateDrainer`, FLINK-38544)."""
+        """X12. Push and commit are one critical section (Flink: `FetchedChannelStateDrainer`, FLINK-38544)."""
         if self.over:
             raise PortError(ErrorKind.RELEASED, "the task is over")
         reader = self.reader
@@ -168,24 +172,24 @@ class Filter(Faulty, FilterPort):
         return True
 
     def end_draining(self) -> None:
-        """Everything was pushed: the files are granted to checkpoints only."""
+        """X12. Everything was pushed: the files are granted to checkpoints only."""
         reader, self.reader = self.reader, None
         if reader is not None:
             reader.close()
 
     # ---- thread of the task ------------------------------------------------------------------------------------------
     async def take(self, gate: int, channel: int) -> Taken | None:
-        """What comes next out of a channel; nothing if the task is over."""
+        """X16. What comes next out of a channel; nothing if the task is over."""
         return await self.readers[gate][channel].take()
 
     def recycle(self, buffer: int) -> None:
-        """A buffer that was taken, or the segment that was requested."""
+        """X16, X20. A buffer that was taken, or the segment that was requested."""
         taken = self.taken.pop(buffer, None) or self.before.buffer
         if taken is not None and taken.number == buffer:
             taken.recycle()
 
     async def checkpoint(self, checkpoint: int) -> tuple[tuple[int, ...], ...]:
-        """What waits in the channels, then what is not pushed: both belong to one moment."""
+        """X17. What waits in the channels, then what is not pushed: both belong to one moment."""
         if not self.ended or not self.is_ready():
             raise PortError(
                 ErrorKind.CHECKPOINT, "the state is not recovered yet", CheckpointReason.DECLINED_TASK_NOT_READY
@@ -194,13 +198,13 @@ class Filter(Faulty, FilterPort):
             return self.unread()
 
     def is_ready(self) -> bool:
-        """Whether a checkpoint can be taken: with checkpoints during recovery, after the fetch."""
+        """X17. Whether a checkpoint can be taken. A task that recovers first must have taken everything."""
         recovers_first = self.config.recovery is Recovery.RECOVER_FIRST
         return not recovers_first or all(channel.consumed for channel in self.all_channels())
 
     def unread(self) -> tuple[tuple[int, ...], ...]:
-        """By channel, the records of which the task has not taken the last byte. The deserializers begin where those of
-        the task are. Raises: PortError CHECKPOINT IO_EXCEPTION."""
+        """X17. By channel, the records of which the task has not taken the last byte. The deserializers begin where
+        those of the task are. Raises: PortError CHECKPOINT IO_EXCEPTION."""
         decoders = [[deepcopy(channel.decoder) for channel in channels] for channels in self.channels]
         found: list[list[list[int]]] = [[[] for _ in channels] for channels in self.channels]
 
@@ -210,8 +214,8 @@ class Filter(Faulty, FilterPort):
 
         for gate, channels in enumerate(self.channels):
             for number, channel in enumerate(channels):
-                for buffer, _ in channel.queue:
-                    persist(gate, number, bytes(buffer.page[: buffer.size]))
+                for pushed in channel.queue:
+                    persist(gate, number, pushed.buffer.content())
         try:
             snapshot = None if self.reader is None else self.reader.snapshot()
             while snapshot is not None and (part := snapshot.next(self.config.page)) is not None:
@@ -222,14 +226,14 @@ class Filter(Faulty, FilterPort):
 
     # ---- the end -----------------------------------------------------------------------------------------------------
     def cancel(self) -> None:
-        """A thread that waits for a buffer goes on, and fails."""
+        """X27. A thread that waits for a buffer goes on, and fails."""
         self.over = True
         self.pool.close()
         for channel in self.all_channels():
             channel.closed = True
 
     def release(self) -> None:
-        """Everything is given back, whatever goes on (Flink: `close`)."""
+        """X28. Everything is given back, whatever goes on (Flink: `close`)."""
         self.cancel()
         for gate in self.virtual:
             for virtual in gate:
@@ -248,11 +252,11 @@ class Filter(Faulty, FilterPort):
 
     # ---- observers ---------------------------------------------------------------------------------------------------
     def before_filter(self) -> SegmentBeforeFilter | None:
-        """The segment before the filter."""
+        """X18. The segment before the filter."""
         return self.before.seen()
 
     def partial(self) -> tuple[PartialRecord, ...]:
-        """What is kept of records of which a part was read."""
+        """X21. What is kept of records of which a part was read."""
         found: dict[VirtualChannel, int] = {}
         for number, of in enumerate(self.config.state):
             for channel in self.virtual[of.gate]:
@@ -266,7 +270,7 @@ class Filter(Faulty, FilterPort):
         )
 
     def resources(self) -> Resources:
-        """The segment before the filter and the open spill segment are memory outside a pool."""
+        """X28. The segment before the filter and the open spill segment are memory outside a pool."""
         files = (self.spilled, self.records)
         return Resources(
             segments=len(self.pool.lent),

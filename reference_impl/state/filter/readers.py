@@ -1,4 +1,4 @@
-"""How the task reads a channel: demultiplexed when it is processed, or filtered before."""
+"""How the task reads a channel: demultiplexed when it is processed, or filtered before. Specification: filter.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Reader(Protocol):
     """Takes what comes next out of a channel."""
 
     async def take(self) -> Taken | None:
-        """Returns nothing if there is nothing yet, or everything was taken. Raises: PortError IO, STATE."""
+        """X16. Returns nothing if there is nothing yet, or everything was taken. Raises: PortError IO, STATE."""
 
 
 class BufferReader:
@@ -30,12 +30,12 @@ class BufferReader:
         self.taken = taken
 
     async def take(self) -> Taken | None:
-        """A buffer, with the elements that end in it."""
+        """X16. A buffer, with the elements that end in it."""
         pushed = await self.channel.poll()
         if pushed is None:
             return self.channel.end() if self.channel.ends() else None
         buffer = pushed.buffer
-        elements = self.channel.decode(bytes(buffer.page[: buffer.size]))
+        elements = self.channel.decode(buffer.content())
         self.taken[buffer.number] = buffer
         return Taken(buffer.number, elements, min(self.channel.decoder.begun, buffer.size))
 
@@ -43,17 +43,16 @@ class BufferReader:
 class Demultiplexer:
     """Takes elements out of buffers that follow their descriptors (Flink: `DemultiplexingRecordDeserializer`)."""
 
-    __slots__ = ("channel", "page", "selected", "virtual")
+    __slots__ = ("channel", "selected", "virtual")
 
-    def __init__(self, channel: RecoveredInput, virtual: VirtualChannels, page: int) -> None:
+    def __init__(self, channel: RecoveredInput, virtual: VirtualChannels) -> None:
         self.channel = channel
         self.virtual = virtual
-        self.page = page
         self.selected: VirtualChannel | None = None
         """Selected: the virtual channel that reads the buffer taken last."""
 
     async def take(self) -> Taken | None:
-        """The next element. A buffer is given back when the last of its elements was taken."""
+        """X10. The next element. A buffer is given back when the last of its elements was taken."""
         while True:
             if self.selected is None:
                 pushed = await self.channel.poll()
@@ -63,16 +62,16 @@ class Demultiplexer:
             try:
                 element = self.selected.next()
                 if element is not None:
-                    piece = b"".join(element.pieces(self.page))
+                    taken = self.channel.decode(bytes(element.read(0, element.size)))
                     self.selected.deserializer.forget()
-                    return Taken(elements=self.channel.decode(piece))
+                    return Taken(elements=taken)
             except PortError:
                 self.selected.recycle()
                 raise
             self.selected = None
 
     def select(self, pushed: Pushed) -> VirtualChannel:
-        """Returns the virtual channel, which takes the buffer over (Flink: `select`, `setNextBuffer`).
+        """X3, X10. Returns the virtual channel, which takes the buffer over (Flink: `select`, `setNextBuffer`).
 
         Raises: PortError STATE if there is no such one; the buffer is given back.
         """
@@ -84,7 +83,7 @@ class Demultiplexer:
         return virtual
 
     def end(self) -> Taken | None:
-        """The end, once. Raises: PortError IO if a virtual channel ends inside an element."""
+        """X9, X10. The end, once. Raises: PortError IO if a virtual channel ends inside an element."""
         if not self.channel.ends():
             return None
         check_ended(self.virtual)

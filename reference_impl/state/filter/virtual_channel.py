@@ -1,8 +1,10 @@
-"""Virtual channels: what the old channels of old subtasks pass on to the channel that continues them."""
+"""Virtual channels: what the old channels of old subtasks pass on to their targets. Specification: filter.md."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from msgspec import Struct
 
 from conformance.ports import PARTITIONER, RECORD_READ, EdgeKind, FilterConfig
 from conformance.ports.key_groups import hash_of_number, key_group, owner
@@ -14,7 +16,7 @@ from .deserializer import SpanningDeserializer
 from .elements import ACTIVE, BARE, STATUS, WATERMARK, Element, read, status, watermark
 
 
-class Descriptor(NamedTuple):
+class Descriptor(Struct, frozen=True):
     """The name of a virtual channel (Flink: `SubtaskConnectionDescriptor`)."""
 
     old_subtask: int
@@ -25,7 +27,7 @@ class Partitioner(Protocol):
     """Selects the subtask of a record (Flink: `StreamPartitioner`)."""
 
     def select(self, key: int) -> int:
-        """Returns the subtask to which a record with this key belongs."""
+        """X6. Returns the subtask to which a record with this key belongs (Flink: `selectChannel`)."""
 
 
 class KeyGroupPartitioner:
@@ -38,7 +40,7 @@ class KeyGroupPartitioner:
         self.max_parallelism = max_parallelism
 
     def select(self, key: int) -> int:
-        """The owner of the key group."""
+        """X6. The owner of the key group (Flink: `KeyGroupRangeAssignment.assignKeyToParallelOperator`)."""
         return owner(key_group(hash_of_number(key), self.max_parallelism), self.max_parallelism, self.parallelism)
 
 
@@ -52,13 +54,14 @@ class CustomPartitioner:
         self.seen = 0
 
     def select(self, key: int) -> int:
-        """The n-th record that it sees, from 0, goes to subtask key + n."""
+        """X6. The n-th record that it sees, from 0, goes to subtask key + n."""
         self.seen += 1
         return (key + self.seen - 1) % self.parallelism
 
 
 def partitioner(kind: EdgeKind, config: FilterConfig) -> Partitioner | None:
-    """Returns a fresh partitioner of an edge, with the new parallelism of the vertex; none if it never filters."""
+    """X6. Returns a fresh partitioner of an edge, with the new parallelism of the vertex; none if it never filters
+    (Flink: `StreamPartitioner.copy`, `setup`)."""
     if kind is EdgeKind.HASH:
         return KeyGroupPartitioner(config.parallelism, config.max_parallelism)
     return CustomPartitioner(config.parallelism) if kind is EdgeKind.CUSTOM else None
@@ -76,14 +79,14 @@ class Combined:
         """Active: by virtual channel, what its last status says."""
 
     def watermark(self, index: int, time: int) -> int | None:
-        """Returns the smallest watermark; nothing while a virtual channel has none."""
+        """X13. Returns the smallest watermark; nothing while a virtual channel has none."""
         before = self.times[index]
         self.times[index] = time if before is None else max(before, time)
         known = [one for one in self.times if one is not None]
         return min(known) if len(known) == len(self.times) else None
 
     def status(self, index: int, active: bool) -> bool:
-        """Returns whether any virtual channel is active."""
+        """X14. Returns whether any virtual channel is active."""
         self.active[index] = active
         return any(self.active)
 
@@ -112,11 +115,11 @@ class VirtualChannel:
         self.faults = faults
 
     def set_next_buffer(self, buffer: NetworkBuffer) -> None:
-        """Take a buffer over."""
+        """X5, X25. Take a buffer over."""
         self.deserializer.set_next_buffer(buffer)
 
     def next(self) -> Element | None:
-        """Returns the next element that passes; nothing if there is none in the buffer. Raises: PortError IO."""
+        """X2. Returns the next element that passes; nothing if there is none in the buffer. Raises: PortError IO."""
         while (element := self.deserializer.next()) is not None:
             passed = self.passed(element)
             if passed is not None:
@@ -124,7 +127,7 @@ class VirtualChannel:
         return None
 
     def passed(self, element: Element) -> Element | None:
-        """Returns what is passed on instead of this element, if anything. Raises: PortError IO."""
+        """X6, X13 to X15. Returns what is passed on instead of this element, if anything. Raises: PortError IO."""
         tag, number = read(element)
         if tag <= BARE:
             self.faults.reach(RECORD_READ)
@@ -137,18 +140,18 @@ class VirtualChannel:
         return None
 
     def keeps(self, key: int) -> bool:
-        """Whether a record belongs to this subtask. Raises: PortError IO."""
+        """X6. Whether a record belongs to this subtask (Flink: `RecordFilter.filter`). Raises: PortError IO."""
         if self.partitioner is None:
             return True
         self.faults.reach(PARTITIONER)
         return self.partitioner.select(key) == self.subtask
 
     def recycle(self) -> None:
-        """Give the buffer back, if there is one."""
+        """X25. Give the buffer back, if there is one."""
         self.deserializer.recycle()
 
     def clear(self) -> None:
-        """The task is over: nothing is held."""
+        """X28. The task is over: nothing is held."""
         self.deserializer.clear()
 
 
@@ -158,7 +161,7 @@ class OrdinaryInput(VirtualChannel):
     __slots__ = ()
 
     def passed(self, element: Element) -> Element:
-        """The element itself."""
+        """X11. The element itself."""
         if read(element)[0] <= BARE:
             self.faults.reach(RECORD_READ)
         return element
@@ -170,8 +173,8 @@ VirtualChannels = dict[Descriptor, VirtualChannel]
 def virtual_channels(
     config: FilterConfig, gate: int, channel: int, storage: Storage, faults: Faults
 ) -> VirtualChannels:
-    """Returns the virtual channels of a channel: all old subtasks of its gate, with all old channels that it continues.
-    Without a rescale there is nothing to distinguish."""
+    """X3. Returns the virtual channels of a channel: all old subtasks of its gate, with all old channels that it
+    continues. Without a rescale there is nothing to distinguish."""
     kind, mapping = config.gates[gate].kind, config.gates[gate].mapping
     names = [Descriptor(subtask, old) for subtask in mapping.old_subtasks for old in mapping.channels[channel]]
     combined = Combined(len(names))

@@ -78,7 +78,7 @@ def kind_of(call: Any, *operands: Any) -> ErrorKind:
 @EVERY
 @pytest.mark.parametrize("cut", [1, 3, 40, 41, PAGE])
 def test_a_record_is_kept_if_its_key_group_belongs_to_the_subtask(recovery, cut):
-    """filter.md."""
+    """filter.md X5, X6, X10."""
     elements = records(*range(20))
     task = Task(virtual(*elements), recovery=recovery)
     assert task.run(cut) == [kept(elements)]
@@ -88,7 +88,7 @@ def test_a_record_is_kept_if_its_key_group_belongs_to_the_subtask(recovery, cut)
 
 @EVERY
 def test_records_of_an_old_subtask_that_is_not_split_are_all_kept(recovery):
-    """filter.md."""
+    """filter.md X2, X6."""
     elements = records(*range(6))
     mapping = RescaleMapping((0,), ((0,),), ())
     assert Task(virtual(*elements), recovery=recovery, mapping=mapping).run() == [list(elements)]
@@ -96,7 +96,7 @@ def test_records_of_an_old_subtask_that_is_not_split_are_all_kept(recovery):
 
 @EVERY
 def test_a_custom_partitioner_counts_for_each_virtual_channel(recovery):
-    """filter.md."""
+    """filter.md X6."""
     one, other = records(0, 0, 0, 0, 0), records(1, 1, 1, first=10)
     mapping = RescaleMapping((0, 1), ((0,),), (0, 1))
     task = Task(
@@ -108,7 +108,7 @@ def test_a_custom_partitioner_counts_for_each_virtual_channel(recovery):
 
 @EVERY
 def test_records_go_to_the_channel_that_continues_their_old_channel(recovery):
-    """filter.md."""
+    """filter.md X3."""
     state = [
         virtual(*records(1, 2, first=10 * subtask + 100 * channel), subtask=subtask, channel=channel)
         for subtask in (0, 1)
@@ -124,7 +124,7 @@ def test_records_go_to_the_channel_that_continues_their_old_channel(recovery):
 
 @EVERY
 def test_output_state_goes_on_where_input_state_ends(recovery):
-    """filter.md."""
+    """filter.md X1, X2."""
     elements = records(1, 2, 3)
     mapping = RescaleMapping((0,), ((0,),), ())
     for at in (0, 1, 2, 3, 4, 5, 40, 43, 100):
@@ -136,7 +136,7 @@ def test_output_state_goes_on_where_input_state_ends(recovery):
 @FILES
 @pytest.mark.parametrize("size", [PAGE - 1, PAGE, PAGE + 1, 5 * PAGE + 7])
 def test_large_records_take_several_buffers_and_come_back_whole(recovery, files, size):
-    """filter.md."""
+    """filter.md X7, X8, X12, X22."""
     elements = (*records(1, 2, 3, 4, size=size), Record(9, 1, size, 17))
     for limit in (1, PAGE, 1 << 20):
         task = Task(virtual(*elements), recovery=recovery, buffers=1, files=files, partial_in_memory=limit)
@@ -146,7 +146,7 @@ def test_large_records_take_several_buffers_and_come_back_whole(recovery, files,
 
 @EVERY
 def test_a_watermark_waits_for_all_virtual_channels_and_is_the_smallest(recovery):
-    """filter.md."""
+    """filter.md X13."""
     mapping = RescaleMapping((0, 1), ((0,),), ())
     task = Task(
         virtual(Watermark(5), Watermark(7), Record(1, 1, 40)), virtual(Watermark(6), subtask=1),
@@ -168,7 +168,7 @@ def test_a_watermark_waits_for_all_virtual_channels_and_is_the_smallest(recovery
 
 @EVERY
 def test_a_channel_is_idle_if_all_its_virtual_channels_are(recovery):
-    """filter.md."""
+    """filter.md X14."""
     mapping = RescaleMapping((0, 1), ((0,),), ())
     task = Task(
         virtual(Status(False), Status(True)), virtual(Status(False), subtask=1), recovery=recovery, mapping=mapping
@@ -178,7 +178,7 @@ def test_a_channel_is_idle_if_all_its_virtual_channels_are(recovery):
 
 @EVERY
 def test_markers_and_attributes_are_dropped_only_after_a_rescale(recovery):
-    """filter.md."""
+    """filter.md X11, X15, X23."""
     elements = (LatencyMarker(3), Record(1, 1, 40), Attributes(True), Watermark(4), Status(False))
     mapping = RescaleMapping((0,), ((0,),), ())
     assert Task(virtual(*elements), recovery=recovery, mapping=mapping).run() == [[elements[1], *elements[3:]]]
@@ -189,7 +189,7 @@ def test_markers_and_attributes_are_dropped_only_after_a_rescale(recovery):
 
 @EVERY
 def test_every_gate_is_filtered_by_its_own_kind(recovery):
-    """filter.md."""
+    """filter.md X3, X6."""
     gates = (
         FilteredGate(EdgeKind.HASH, ONE_TO_TWO),
         FilteredGate(EdgeKind.CUSTOM, ONE_TO_TWO),
@@ -202,7 +202,7 @@ def test_every_gate_is_filtered_by_its_own_kind(recovery):
 
 @EVERY
 def test_what_no_channel_continues_is_refused(recovery):
-    """filter.md."""
+    """filter.md X3, X10, X25."""
     nothing = FilteredGate(EdgeKind.HASH, RescaleMapping((), ((),), ()))
     task = Task(
         virtual(*records(1), channel=3), virtual(*records(1, first=9), subtask=3), virtual(*records(1), gate=1),
@@ -228,7 +228,7 @@ def test_what_no_channel_continues_is_refused(recovery):
 @EVERY
 @pytest.mark.parametrize("missing", [1, 36, 37, 39, 40 + 2])
 def test_state_that_ends_inside_an_element_is_damaged(recovery, missing):
-    """filter.md."""
+    """filter.md X9, X10."""
     elements = records(1, 2, 3)
     task = Task(virtual(*elements, missing=missing, input_bytes=0), recovery=recovery)
     task.read_all(11)
@@ -244,7 +244,7 @@ def test_state_that_ends_inside_an_element_is_damaged(recovery, missing):
 
 
 def test_a_page_is_a_power_of_two_and_not_too_small():
-    """filter.md."""
+    """filter.md X24."""
     for page in (0, 1024, 2048, 4095, 4097, 12288):
         port = Filter(FilterConfig(MEMORY, (), (), 1, 0, page=page))
         assert kind_of(port.begin) is ErrorKind.CONFIG
@@ -252,7 +252,7 @@ def test_a_page_is_a_power_of_two_and_not_too_small():
 
 
 def test_a_chunk_of_nothing_changes_nothing():
-    """filter.md."""
+    """filter.md X5."""
     task = Task(virtual(*records(1)))
     assert task.port.request_before_filter()
     task.read(0, 0)
@@ -260,7 +260,7 @@ def test_a_chunk_of_nothing_changes_nothing():
 
 @FILTERED_BEFORE
 def test_there_is_one_segment_before_the_filter(recovery):
-    """filter.md."""
+    """filter.md X18 to X20, X28."""
     task = Task(virtual(*records(1, 1, 1)), recovery=recovery)
     assert task.port.before_filter() is None
     number = task.port.request_before_filter()
@@ -284,7 +284,7 @@ def test_there_is_one_segment_before_the_filter(recovery):
 
 
 def test_a_chunk_of_which_nothing_is_kept_asks_for_no_buffer():
-    """filter.md."""
+    """filter.md X7."""
     elements = tuple(one for one in records(*range(9)) if one not in kept(records(*range(9))))
     task = Task(virtual(*elements), buffers=1)
     assert task.port.fault(BUFFER_POOL, FaultKind.ENDS)
@@ -292,7 +292,7 @@ def test_a_chunk_of_which_nothing_is_kept_asks_for_no_buffer():
 
 
 def test_a_buffer_says_how_much_of_it_goes_on_in_the_next():
-    """filter.md."""
+    """filter.md X16."""
     mapping = RescaleMapping((0,), ((0,),), ())
     task = Task(virtual(*records(1, size=3 * PAGE)), mapping=mapping)
     for _ in range(3):
@@ -303,7 +303,7 @@ def test_a_buffer_says_how_much_of_it_goes_on_in_the_next():
 
 @EVERY
 def test_a_cancelled_fetch_ends_and_gives_everything_back(recovery):
-    """filter.md."""
+    """filter.md X22, X27."""
     task = Task(virtual(*records(*[0] * 400)), recovery=recovery, buffers=1, parallelism=1)
     fetch = task.kernel.threads["fetch"]
     chunks, read = iter(range(10)), None
@@ -326,7 +326,7 @@ def test_a_cancelled_fetch_ends_and_gives_everything_back(recovery):
 
 @EVERY
 def test_release_while_the_fetch_waits_leaves_nothing(recovery):
-    """filter.md."""
+    """filter.md X28."""
     task = Task(virtual(*records(*[0] * 400, size=50)), recovery=recovery, buffers=1, parallelism=1)
     fetch, read = task.kernel.threads["fetch"], None
     if recovery is PUSHED:
@@ -344,7 +344,7 @@ def test_release_while_the_fetch_waits_leaves_nothing(recovery):
 
 @pytest.mark.parametrize("recovery", [FIRST, MEMORY, PUSHED])
 def test_a_checkpoint_holds_what_was_not_taken(recovery):
-    """filter.md."""
+    """filter.md X17."""
     mapping = RescaleMapping((0,), ((0,), (1,)), ())
     one, other = records(1, 2, size=3000), records(1, 2, first=5)
     task = Task(virtual(*one), virtual(*other, channel=1), recovery=recovery, mapping=mapping)
@@ -388,7 +388,7 @@ ONCE = (SPILL_FILE_CREATE, SPILL_FILE_SYNC, SPILL_FILE_OPEN)
 @pytest.mark.parametrize("nth", [1, 2, 3])
 @pytest.mark.parametrize(("recovery", "place"), FAULTS)
 def test_what_fails_ends_the_fetch_with_its_error_and_everything_is_given_back(recovery, place, nth, files):
-    """filter.md."""
+    """filter.md X25, X26."""
     elements = records(*range(12), size=3 * PAGE)
     task = Task(virtual(*elements), recovery=recovery, files=files, partial_in_memory=PAGE)
     if place in ONCE:
@@ -405,7 +405,7 @@ def test_what_fails_ends_the_fetch_with_its_error_and_everything_is_given_back(r
 
 @EVERY
 def test_a_read_that_gets_fewer_bytes_goes_on(recovery):
-    """filter.md."""
+    """filter.md X5."""
     elements = records(*range(9))
     task = Task(virtual(*elements), recovery=recovery)
     for _ in range(3):
@@ -415,7 +415,7 @@ def test_a_read_that_gets_fewer_bytes_goes_on(recovery):
 
 @FILES
 def test_a_file_that_cannot_be_deleted_stays_until_the_release(files):
-    """filter.md."""
+    """filter.md X26, X28."""
     task = Task(virtual(*records(*range(3), size=3 * PAGE)), files=files, partial_in_memory=PAGE)
     task.port.fault(RECORD_FILE_DELETE, THROWS)
     task.run()
@@ -424,7 +424,7 @@ def test_a_file_that_cannot_be_deleted_stays_until_the_release(files):
 
 
 def test_a_task_that_spills_needs_a_directory():
-    """filter.md."""
+    """filter.md X26."""
     port = Filter(FilterConfig(PUSHED, (), (), 1, 0))
     port.fault(SPILL_DIRECTORY, THROWS)
     assert kind_of(port.begin) is ErrorKind.IO
@@ -433,7 +433,7 @@ def test_a_task_that_spills_needs_a_directory():
 @FILES
 @FILTERED_BEFORE
 def test_a_partial_record_is_in_memory_or_in_a_file(recovery, files):
-    """filter.md."""
+    """filter.md X21."""
     one, other = records(0, size=300), records(0, size=300, first=1)
     mapping = RescaleMapping((0, 1), ((0,),), ())
     task = Task(
@@ -456,7 +456,7 @@ def test_a_partial_record_is_in_memory_or_in_a_file(recovery, files):
 
 
 def test_bytes_that_are_no_element_are_refused():
-    """filter.md."""
+    """filter.md X4."""
     for body in (b"", b"\x09", b"\x06" + bytes(8), b"\x02" + bytes(7), encode(Record(1, 1, 40))[4:] + b"\0"):
         task = Task(virtual(*records(1, 2, 3)))
         data = len(body).to_bytes(4, "big") + body + bytes(10)
