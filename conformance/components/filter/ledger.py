@@ -454,9 +454,9 @@ class Ledger(PortLedger):
         self.strike(seen)
 
     def looked(self, seen: Seen[SegmentBeforeFilter | None]) -> None:
-        """Notes which segment there is."""
-        if seen.value is not None:
-            self.segment.numbers[:] = [seen.value.number]
+        """Notes which segment there is: that one is used for every chunk."""
+        if seen.value is not None and not self.segment.numbers:
+            self.segment.numbers.append(seen.value.number)
 
     def strike(self, seen: Seen[Any]) -> None:
         """Notes which calls have failed."""

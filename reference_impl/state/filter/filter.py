@@ -209,6 +209,7 @@ class Filter(Faulty, FilterPort):
         found: list[list[list[int]]] = [[[] for _ in channels] for channels in self.channels]
 
         def persist(gate: int, channel: int, piece: bytes) -> None:
+            """X17. What follows in a channel."""
             elements = decoders[gate][channel].read(piece)
             found[gate][channel] += [element.id for element in elements if isinstance(element, Record)]
 

@@ -180,6 +180,7 @@ def virtual_channels(
     combined = Combined(len(names))
 
     def deserializer() -> SpanningDeserializer:
+        """X2. Each virtual channel keeps what it has read of an element."""
         return SpanningDeserializer(storage, config.partial_in_memory)
 
     if not config.rescaled:
