@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.bridges.jsonl.protocol import Open
-from conformance.bridges.jsonl.remote import remote_port
 from conformance.ports import (
     EdgeKind,
     ErrorKind,
@@ -13,8 +11,6 @@ from conformance.ports import (
     FaultStruck,
     FilterConfig,
     FilteredGate,
-    FilterPort,
-    Interface,
     PortError,
     Record,
     Recovery,
@@ -28,7 +24,6 @@ from conformance.ports.key_groups import hash_of_number, key_group, owner
 
 pytestmark = [pytest.mark.flink, pytest.mark.xdist_group("flink")]
 
-INTERFACE = Interface(FilterPort, FilterConfig)
 DESIGNS = (Recovery.IN_MEMORY, Recovery.RECOVER_FIRST)
 
 
@@ -39,8 +34,7 @@ def filtering(flink):
     def make(config):
         if config.recovery is Recovery.IN_MEMORY and flink.release != "2.3.0":
             pytest.skip("only 2.3.0 filters while it reads")
-        flink.client.request(Open("filter", config))
-        return remote_port(INTERFACE, lambda port, what: flink.client.request(what).outcome)
+        return flink.components()["filter"](config)
 
     return make
 
