@@ -53,7 +53,8 @@ def taken_signals(port):
 def test_it_says_what_it_is(flink):
     assert (flink.name, flink.version) == ("flink-component", flink.release)
     since_2_3 = {
-        Capability.BLOCKED_PRIORITY_LOCAL, Capability.BLOCKED_PRIORITY_REMOTE, Capability.RECOVERS_IN_MEMORY
+        Capability.BLOCKED_PRIORITY_LOCAL, Capability.BLOCKED_PRIORITY_REMOTE, Capability.RECOVERS_IN_MEMORY,
+        Capability.OUTPUT_RECOVERED_DOWNSTREAM,
     }  # fmt: skip
     released = set(Capability) - {
         Capability.NOT_READY_WITHOUT_BARRIER,
