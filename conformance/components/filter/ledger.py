@@ -137,7 +137,8 @@ class Ledger(PortLedger):
         self.drained = False
         """Whether everything was pushed into its channel."""
         self.fetch_failed = self.cancelled = False
-        """Whether the thread that fetches or drains has failed; whether the task was cancelled."""
+        """Whether the thread that fetches or drains has failed, and the task does not know it: a take that fails ends
+        the task; whether the task was cancelled."""
         self.held: list[int] = []
         """The numbers of the buffers that the task has taken and not given back."""
         self.segment = Segment()
@@ -394,6 +395,7 @@ class Ledger(PortLedger):
         if seen.error is not None:
             self.found = NOTHING_FOUND
             self.phase = BROKEN
+            self.fetch_failed = False
             return
         taken = seen.value
         if taken is None:
