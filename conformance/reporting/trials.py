@@ -21,7 +21,7 @@ from conformance.reporting.looks import BAD, FAINT, simple_table
 from conformance.reporting.tables import kill_matrix, steps_of
 from conformance.reporting.words import plain
 
-MOST = 7
+MOST = 6
 """How many of those that went wrong are shown on a terminal, unless all are asked for."""
 R = TypeVar("R", BugRow, VariantRow)
 

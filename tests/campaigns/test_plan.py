@@ -78,7 +78,7 @@ def test_small_campaigns_have_at_least_eight_blocks(scenarios):
             ["reference"],
             ["gat"],
             {"scenarios": 1},
-            "there is no component 'gat'; there are barrier-handler, chain, consumer-loop, coordinator",
+            "there is no component 'gat'; there are assignment, barrier-handler, chain, consumer-loop, coordinator",
         ),
         (["reference"], [], {}, "exactly one goal"),
         (["reference"], [], {"scenarios": 1, "steps": 1}, "exactly one goal"),

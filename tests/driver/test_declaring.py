@@ -188,7 +188,7 @@ def test_the_configurations_of_a_program_do_not_change():
 
 
 def test_an_unknown_component_is_reported_with_those_there_are():
-    known = "there are barrier-handler, chain, consumer-loop, coordinator, counter, deque, drainer"
+    known = "there are assignment, barrier-handler, chain, consumer-loop, coordinator, counter, deque"
     with pytest.raises(KeyError, match=f"there is no component 'gates'; {known}"):
         COMPONENTS["gates"]
 

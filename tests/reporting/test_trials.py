@@ -71,7 +71,7 @@ def test_who_is_accused_or_differs_nowhere_comes_first():
 )
 def test_it_fits_a_screen(show, rows):
     lines = printed(show, rows).splitlines()
-    assert len(lines) <= LINES  # seven that went wrong take two lines each
+    assert len(lines) <= LINES  # those that went wrong take two lines each
     assert max(map(len, lines)) <= 80
 
 

@@ -282,9 +282,8 @@ def _judge_end(config: FilterConfig, channel: TargetChannel, found: Found) -> No
     minimum = channel.minimum()
     if minimum is not None:
         owed = f"the minimum of the watermarks is {minimum} in the end"
-        found.last_watermark = channel.watermark == minimum or Broken(
-            FailureClass.LOST, owed, f"the last watermark was {channel.watermark}"
-        )
+        came = "no watermark came" if channel.watermark is None else f"the last watermark was {channel.watermark}"
+        found.last_watermark = channel.watermark == minimum or Broken(FailureClass.LOST, owed, came)
     active = channel.is_active_at_the_end()
     if any(type(element) is Status for one in channel.virtuals for element in one.layout.elements):
         owed = f"in the end it is {truth(active)} that one of the virtual channels is active"

@@ -78,7 +78,7 @@ class Demultiplexer:
         virtual = None if pushed.descriptor is None else self.virtual.get(pushed.descriptor)
         if virtual is None:
             pushed.buffer.recycle()
-            raise PortError(ErrorKind.STATE, f"{self.channel.name} has no virtual channel {pushed.descriptor}")
+            raise PortError(ErrorKind.STATE, f"{self.channel.name} has no such virtual channel")
         virtual.set_next_buffer(pushed.buffer)
         return virtual
 
