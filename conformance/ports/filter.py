@@ -19,20 +19,13 @@ from conformance.ports.faults import (
     RECORD_FILE_WRITE,
     RECORD_READ,
     RECORD_WRITE,
-    SPILL_DIRECTORY,
-    SPILL_FILE_CLOSE,
-    SPILL_FILE_CREATE,
-    SPILL_FILE_DELETE,
-    SPILL_FILE_OPEN,
-    SPILL_FILE_READ,
-    SPILL_FILE_SYNC,
-    SPILL_FILE_WRITE,
     FaultKind,
     Places,
 )
 from conformance.ports.framing import Recovered, Unreadable
 from conformance.ports.port import Answer, Port
 from conformance.ports.rescale import EdgeKind, RescaleMapping
+from conformance.ports.spill import SpillPort
 
 LEAST_PAGE = 1 << 12
 """The smallest page size (Flink: `ConfigurationParserUtils.getPageSize`)."""
@@ -145,14 +138,7 @@ class FilterPort(Port):
         RECORD_FILE_WRITE: (FaultKind.THROWS,),
         RECORD_FILE_READ: (FaultKind.THROWS,),
         RECORD_FILE_DELETE: (FaultKind.THROWS,),
-        SPILL_DIRECTORY: (FaultKind.THROWS,),
-        SPILL_FILE_CREATE: (FaultKind.THROWS,),
-        SPILL_FILE_WRITE: (FaultKind.THROWS,),
-        SPILL_FILE_SYNC: (FaultKind.THROWS,),
-        SPILL_FILE_OPEN: (FaultKind.THROWS,),
-        SPILL_FILE_READ: (FaultKind.THROWS, FaultKind.SHORT),
-        SPILL_FILE_CLOSE: (FaultKind.THROWS,),
-        SPILL_FILE_DELETE: (FaultKind.THROWS,),
+        **SpillPort.can_fail,
     }
 
     # ---- thread that fetches
