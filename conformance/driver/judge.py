@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.driver.judgement import Broken, Judgement, Unsure
+from conformance.driver.judgement import Broken, Judgement, Several, Unsure
 from conformance.driver.ledger import PortLedger
 from conformance.driver.program import OPERAND, Move, Program
 from conformance.driver.rule import Property
@@ -70,7 +70,7 @@ class Judge:
                 if judgement is True:
                     row[place] = row[place] + 1
                 else:
-                    self._other(place, judgement, step)
+                    self._other(place, judgement, step, row)
         if struck:
             self.open_others(None)
 
@@ -113,8 +113,15 @@ class Judge:
         place = self.program.places.get(slug)
         return self.program.answers if place is None else self.program.properties[place]
 
-    def _other(self, place: int, judgement: Judgement, step: Step) -> None:
+    def _other(self, place: int, judgement: Judgement | Several, step: Step, row: list[int]) -> None:
         """Deal with a judgement that is neither True nor False. Raises: Violation if the property is broken."""
+        if isinstance(judgement, Several):
+            for one, its in judgement.by_place:
+                if its is True:
+                    row[one] += 1
+                else:
+                    self._other(one, its, step, row)
+            return
         if isinstance(judgement, Broken):
             raise Violation(self.program.properties[place], judgement, step)
         assert isinstance(judgement, Unsure)

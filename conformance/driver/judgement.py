@@ -88,5 +88,13 @@ class Unsure:
     """What keeps the ledger from knowing it, as the end of a sentence that begins with *because*."""
 
 
+@dataclass(frozen=True, slots=True)
+class Several:
+    """The judgements of rules that are asked together, of those that had something to judge."""
+
+    by_place: tuple[tuple[int, bool | Broken | Unsure], ...]
+    """Each with the place of its property in the program."""
+
+
 Judgement: TypeAlias = bool | Broken | Unsure
 """False: there was nothing to judge. True: the property was exercised and held. Broken: it does not hold."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any, Protocol, TypeAlias, get_args
 
 from conformance.driver.component import Component
 from conformance.driver.exactly import checked, judged
-from conformance.driver.judgement import Judgement, Kind
+from conformance.driver.judgement import Judgement, Kind, Several
 from conformance.driver.ledger import PortLedger
 from conformance.driver.own_rules import ALWAYS_JUDGED, ANSWERS
 from conformance.driver.rule import Property
@@ -19,9 +20,9 @@ from conformance.ports.registry import is_own
 from conformance.scenarios import Entry, Step
 from conformance.scheduling import LockOrder
 
-Judged: TypeAlias = tuple[int, Callable[[Any, Any], Judgement | None]]
+Judged: TypeAlias = tuple[int, Callable[[Any, Any], Judgement | Several | None]]
 """The place of a property in the program and in the rows of a run's evidence, and its check; or the place of a step,
-and what lets the ledger learn from it, which returns nothing."""
+and what asks several rules together, or lets the ledger learn from it, which returns nothing."""
 Concerned: TypeAlias = tuple[tuple[Judged, ...], tuple[Judged, ...], tuple[Judged, ...]]
 """The goals that may be reached by an operation; what judges it, and among that what lets the ledger learn from it; and
 the same with the quiet rules at the end, or nothing if there are none."""
@@ -84,9 +85,18 @@ class Judges:
         checks = (
             *((place, one.check) for place, one in before if not one.after_learning),
             *self._learning(bool(kinds)),
-            *((place, one.check) for place, one in after if one.after_learning),
+            *self._given([one for one in after if one[1].after_learning]),
         )
         return tuple((place, one.check) for place, one in goals), checks, checks + self._quiet if self._quiet else ()
+
+    def _given(self, rules: Sequence[tuple[int, Property]]) -> Iterator[Judged]:
+        """Yields what asks the rules after the learning: those with one condition together."""
+        for given, some in groupby(rules, key=lambda one: one[1].given):
+            checks = tuple((place, one.check) for place, one in some)
+            if given is None:
+                yield from checks
+            else:
+                yield self._place, _asked_together(given, checks)
 
     def _learning(self, hears: bool) -> Iterator[Judged]:
         """Yields what lets the ledger learn from the operation, and hear its signals if it has some."""
@@ -126,6 +136,19 @@ def _learning(learn: Callable[..., None], operands: int) -> Callable[[Any, Any],
         learn(ledger, seen)
 
     return of_none if operands == 0 else of_one if operands == 1 else of_many
+
+
+def _asked_together(
+    given: Callable[[Any], bool], checks: Sequence[tuple[int, Callable[[Any, Any], Judgement]]]
+) -> Callable[[Any, Any], Several | None]:
+    """Returns what asks rules that have something to judge only under a condition."""
+
+    def ask(ledger: Any, seen: Any) -> Several | None:
+        if not given(ledger):
+            return None
+        return Several(tuple((place, found) for place, check in checks if (found := check(ledger, seen))))
+
+    return ask
 
 
 def _hear(ledger: PortLedger, seen: Any) -> None:

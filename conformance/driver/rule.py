@@ -52,6 +52,9 @@ class Property:
     tickets: tuple[str, ...] = ()
     needs: frozenset[Capability] = NOTHING
     after_learning: bool = False
+    given: Callable[[Any], bool] | None = None
+    """With `after_learning`: it has nothing to judge unless this says so of the ledger. Rules with the same condition
+    that follow each other ask for it once."""
     quiet: bool = False
     """The driver judges it only while no operation is in flight, and after the ledger has learned."""
     signals: tuple[type[Any], ...] = ()
@@ -63,6 +66,10 @@ class Property:
     """Slugs that it had in earlier versions. Files that name one of them mean this property."""
     never: tuple[Never, ...] = ()
     """In which settings it cannot be judged although its steps are performed there, and why."""
+
+    def __post_init__(self) -> None:
+        if self.given is not None and not self.after_learning:
+            raise ValueError(f"{self.slug} has a condition, so it must be judged after learning")
 
     def applies(self, capabilities: Iterable[Capability]) -> bool:
         """Returns whether an implementation that claims `capabilities` must have this property."""
@@ -133,24 +140,24 @@ class Rules(Generic[L]):
     def rule(
         self, *on: Step[L, V, *Ops], invariant: str = "", tickets: tuple[str, ...] = (),
         needs: frozenset[Capability] = NOTHING, quiet: bool = False, after_learning: bool = False,
-        signals: tuple[type[Any], ...] = (), struck: bool = False, formerly: tuple[str, ...] = (),
-        never: tuple[Never, ...] = (),
+        given: Callable[[L], bool] | None = None, signals: tuple[type[Any], ...] = (), struck: bool = False,
+        formerly: tuple[str, ...] = (), never: tuple[Never, ...] = (),
     ) -> Callable[[Callable[[L, Seen[V, *Ops]], Judgement]], Callable[[L, Seen[V, *Ops]], Judgement]]: ...  # fmt: skip
 
     @overload
     def rule(
         self, *on: Step[L, V, *tuple[Any, ...]], invariant: str = "", tickets: tuple[str, ...] = (),
         needs: frozenset[Capability] = NOTHING, quiet: bool = False, after_learning: bool = False,
-        signals: tuple[type[Any], ...] = (), struck: bool = False, formerly: tuple[str, ...] = (),
-        never: tuple[Never, ...] = (),
+        given: Callable[[L], bool] | None = None, signals: tuple[type[Any], ...] = (), struck: bool = False,
+        formerly: tuple[str, ...] = (), never: tuple[Never, ...] = (),
     ) -> Callable[[Callable[[L, Seen[V]], Judgement]], Callable[[L, Seen[V]], Judgement]]: ...  # fmt: skip
 
     @overload
     def rule(
         self, *on: Step[L, Any, *tuple[Any, ...]], invariant: str = "", tickets: tuple[str, ...] = (),
         needs: frozenset[Capability] = NOTHING, quiet: bool = False, after_learning: bool = False,
-        signals: tuple[type[Any], ...] = (), struck: bool = False, formerly: tuple[str, ...] = (),
-        never: tuple[Never, ...] = (),
+        given: Callable[[L], bool] | None = None, signals: tuple[type[Any], ...] = (), struck: bool = False,
+        formerly: tuple[str, ...] = (), never: tuple[Never, ...] = (),
     ) -> Callable[[Callable[[L, Seen[object]], Judgement]], Callable[[L, Seen[object]], Judgement]]: ...  # fmt: skip
 
     def rule(self, *on: AnyStep, **rest: Any) -> Any:

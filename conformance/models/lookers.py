@@ -23,8 +23,8 @@ class Lookers(Generic[L]):
 
     def wake(self) -> None:
         """Notes that something happens, so that there may be something to do."""
-        for looker in self.nothing:
-            self.nothing[looker] = False
+        if True in self.nothing.values():
+            self.nothing = dict.fromkeys(self.nothing, False)
 
     def look(self, looker: L, nothing: bool) -> None:
         """Notes that a looker found nothing, for certain; if not, it may have done something."""

@@ -56,7 +56,7 @@ class Virtual(Struct, frozen=True, forbid_unknown_fields=True):
     """How many of the last bytes are lost: the state is damaged."""
 
 
-class FilterConfig(Struct, frozen=True, forbid_unknown_fields=True):
+class FilterConfig(Struct, frozen=True, forbid_unknown_fields=True, cache_hash=True):
     """The task that restores, and the channel state that it was assigned."""
 
     recovery: Recovery

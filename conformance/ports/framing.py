@@ -153,6 +153,12 @@ class Decoder:
         self._before = 0
         self._broken = False
 
+    def copy(self) -> Decoder:
+        """Returns another one, which has read the same."""
+        twin = Decoder()
+        twin._rest, twin._before, twin._broken = self._rest.copy(), self._before, self._broken
+        return twin
+
     def read(self, piece: bytes) -> list[Recovered | Unreadable]:
         """Returns the elements that end in the next piece, in their order."""
         found: list[Recovered | Unreadable] = []

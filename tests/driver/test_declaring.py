@@ -16,21 +16,26 @@ from msgspec.json import decode
 
 from conformance.driver import (
     Bound,
+    Broken,
     Component,
     Components,
     Drain,
     Each,
     End,
+    FailureClass,
+    Judgement,
     Kind,
     Level,
     Once,
     PortLedger,
     Program,
     Property,
+    Run,
     Settings,
     Shape,
     Step,
     Steps,
+    Unsure,
     While,
     always,
     run_scenario,
@@ -188,7 +193,7 @@ def test_the_configurations_of_a_program_do_not_change():
 
 
 def test_an_unknown_component_is_reported_with_those_there_are():
-    known = "there are assignment, barrier-handler, chain, consumer-loop, coordinator, counter, deque"
+    known = "there are assignment, barrier-handler, chain, consumer-loop, coordinator, counter, deque, drainer"
     with pytest.raises(KeyError, match=f"there is no component 'gates'; {known}"):
         COMPONENTS["gates"]
 
@@ -250,6 +255,41 @@ def test_a_known_failure_with_a_slug_that_was_split_stands_for_every_property_th
     assert failure.signatures(counter.forgetful(), (), known) == (
         (counter.BUG.property, "protocol", "total"), (last.slug, "protocol", "total"),
     )  # fmt: skip
+
+
+# ---- rules with a condition ------------------------------------------------------------------------------------------
+def test_rules_with_one_condition_ask_for_it_once_and_judge_only_then():
+    asked: list[int] = []
+
+    def enough(ledger: counter.Ledger) -> bool:
+        asked.append(len(ledger.added))
+        return len(ledger.added) > 1
+
+    def rule(slug: str, judgement: Judgement) -> Property:
+        return Property(
+            slug, "It is.", "counter", ("add",), lambda ledger, seen: judgement, after_learning=True, given=enough
+        )
+
+    rules = (rule("first", True), rule("second", False), rule("third", Unsure("nobody looked")))
+    broken = (*rules, rule("fourth", Broken(FailureClass.LOST, "more", "less")), rule("fifth", True))
+    twice = (("add", 1), ("add", 2))
+
+    def run(some: tuple[Property, ...]) -> tuple[Program, Run]:
+        ready = Program(changed(properties=(*COUNTER.properties, *some)), counter.counting())
+        return ready, run_scenario(ready, CounterScenarioConfig(), twice)
+
+    ready, held = run(rules)
+    assert held.violation is None
+    assert held.evidence is not None
+    assert asked == [1, 2]  # after the ledger has learned, and once for all three
+    ((row,),) = [tuple(rows.values()) for _, rows, _ in held.evidence.rows]
+    assert [row[ready.places[one.slug]] for one in rules] == [1, 0, 0]
+    assert held.evidence.unsure == {(ready.places["third"], "nobody looked"): 1}
+    _, found = run(broken)
+    assert found.violation is not None
+    assert found.violation.property.slug == "fourth"
+    with pytest.raises(ValueError, match="sixth has a condition, so it must be judged after learning"):
+        replace(rules[0], slug="sixth", after_learning=False)
 
 
 # ---- the drain -------------------------------------------------------------------------------------------------------

@@ -230,7 +230,7 @@ def a_checkpoint_came_between_the_end_and_the_last_take(ledger: Ledger, seen: Se
 @goal(steps.checkpoint)
 def a_checkpoint_came_after_everything_was_taken(ledger: Ledger, seen: Seen[Any, int]) -> bool:
     """A checkpoint came after the end of all channels was taken."""
-    return seen.error is None and ledger.is_all_taken() and ledger.takes > len(ledger.channels)
+    return seen.error is None and ledger.all_taken and ledger.takes > len(ledger.channels)
 
 
 @goal(steps.checkpoint, needs=IN_MEMORY | FILTERS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache
 
@@ -17,7 +18,8 @@ class Layout:
     """What is known of a virtual channel before anything is read."""
 
     __slots__ = (
-        "ambiguous", "channel", "cut", "elements", "ends", "is_known", "kept", "largest", "number", "place", "total",
+        "ambiguous", "before", "channel", "cut", "elements", "ends", "is_known", "kept", "largest", "number", "place",
+        "total",
     )  # fmt: skip
 
     def __init__(self, config: FilterConfig, number: int, virtual: Virtual) -> None:
@@ -56,6 +58,11 @@ class Layout:
         """By element, for each record that must be kept: the how many-th it is, from 0."""
         self.kept = tuple(place)
         """The elements that are records to be kept."""
+        before = [0]
+        for at, element in enumerate(virtual.elements):
+            before.append(before[-1] + (size_of(element) if at in place else 0))
+        self.before = tuple(before)
+        """By element, and behind the last one, how many bytes the records before it have that must be kept."""
 
     def ends_inside(self) -> bool:
         """Returns whether what can be read ends inside an element."""
@@ -63,16 +70,12 @@ class Layout:
 
     def complete(self, count: int) -> int:
         """Returns how many elements end within so many bytes."""
-        ends = self.ends
-        found = 0
-        while found < len(ends) and ends[found] <= count:
-            found += 1
-        return found
+        return bisect_right(self.ends, count)
 
     def begun(self, count: int) -> int:
         """Returns how many of so many bytes are of an element that has not ended."""
-        whole = self.complete(count)
-        return count - (self.ends[whole - 1] if whole else 0)
+        whole = bisect_right(self.ends, count)
+        return count - self.ends[whole - 1] if whole else count
 
     def next_reads(self, read: int, page: int) -> tuple[tuple[int, int], tuple[tuple[int, int], ...]]:
         """Returns the operands of the reads that may come after so many bytes, if some remain in the stage: first
@@ -136,7 +139,7 @@ class VirtualChannel:
     def kept_between(self, start: int, end: int) -> int:
         """Returns how many bytes the records have that must be kept and end between these bytes."""
         layout = self.layout
-        return sum(size_of(layout.elements[at]) for at in layout.kept if start < layout.ends[at] <= end)
+        return layout.before[layout.complete(end)] - layout.before[layout.complete(start)]
 
     def is_cut(self, at: int) -> bool:
         """Returns whether a read ended inside this element."""

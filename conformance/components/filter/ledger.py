@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from conformance.components.filter.lanes import TargetChannel, VirtualChannel, filters, home, layouts, next_reads
@@ -44,6 +45,7 @@ _SPILL_WRITES = (SPILL_FILE_CREATE, SPILL_FILE_WRITE, SPILL_FILE_SYNC, SPILL_FIL
 _SPILL_READS = (SPILL_FILE_OPEN, SPILL_FILE_READ, SPILL_FILE_CLOSE, SPILL_FILE_DELETE)
 
 
+@cache
 def strikable_places(config: FilterConfig) -> Mapping[str, Collection[str]]:
     """Returns by phase the places at which a fault can strike, with the design of the configuration."""
     pushed = config.recovery is Recovery.PUSHED
@@ -54,6 +56,26 @@ def strikable_places(config: FilterConfig) -> Mapping[str, Collection[str]]:
     through_pool = hands if not pushed else () if config.rescaled else (BUFFER_POOL,)
     fetch = (CHANNEL_STATE_READ, *through_pool, *(_SPILL_WRITES if pushed else ()), *work)
     return {"new": begin, "fetching": fetch, "fetched": (*hands, *_SPILL_READS) if pushed else work if first else ()}
+
+
+@cache
+def places_of(config: FilterConfig) -> Sequence[tuple[int, int]]:
+    """Returns the gate and the number of each channel, through all gates."""
+    return tuple(
+        (gate, channel) for gate, one in enumerate(config.gates) for channel in range(len(one.mapping.channels))
+    )
+
+
+@cache
+def numbers_of(config: FilterConfig) -> Mapping[tuple[int, int], int]:
+    """Returns the number of each channel, counted through all gates."""
+    return {place: number for number, place in enumerate(places_of(config))}
+
+
+@cache
+def order_of(config: FilterConfig) -> Mapping[int, int]:
+    """Returns for each record, by its id, its place among all of them."""
+    return {record: at for at, record in enumerate(home(config))}
 
 
 class Segment:
@@ -75,10 +97,11 @@ class Ledger(PortLedger):
     task is cancelled."""
 
     __slots__ = (
-        "cancelled", "capabilities", "channels", "checkpoints", "chunks", "config", "damaged", "drained", "draining",
-        "fetch_failed", "fetching", "files_left", "filters", "found", "held", "input_left", "late", "left", "lookers",
-        "meanwhile", "must_find", "must_start_now", "open_takes", "order", "pages", "places", "readable", "reading",
-        "scale", "segment", "sound", "strikable", "takes", "virtuals",
+        "all_taken", "cancelled", "capabilities", "channels", "checkpoints", "chunks", "config", "damaged", "drained",
+        "draining", "fetch_failed", "fetching", "files_left", "filters", "found", "has_read", "held", "input_left",
+        "large", "late", "left", "lookers", "meanwhile", "must_find", "must_start_now", "numbers", "open_takes",
+        "order", "pages", "places", "readable", "reading", "scale", "segment", "sound", "strikable", "takes",
+        "virtuals",
     )  # fmt: skip
 
     def __init__(
@@ -93,19 +116,18 @@ class Ledger(PortLedger):
         self.capabilities = capabilities
         self.strikable = strikable_places(config)
         """By phase, the places at which a fault can strike."""
-        places = [
-            (gate, channel) for gate, one in enumerate(config.gates) for channel in range(len(one.mapping.channels))
-        ]
-        self.places: Sequence[tuple[int, int]] = places
+        self.places = places = places_of(config)
         """The gate and the number of each channel."""
-        self.order = {record: at for at, record in enumerate(home(config))}
+        self.numbers = numbers_of(config)
+        """By these two, its number, counted through all gates."""
+        self.order = order_of(config)
         """By id of a record, its place among all of them."""
         self.restart()
         self.damaged: Sequence[tuple[int, int]] = ()
         """The channels in which the task demultiplexes what is damaged."""
         if config.recovery is Recovery.RECOVER_FIRST:
             self.damaged = [(one.gate, one.channel) for one in self.channels if one.is_damaged()]
-        self.sound: Sequence[tuple[int, int]] = [one for one in places if one not in self.damaged]
+        self.sound = tuple(one for one in places if one not in self.damaged) if self.damaged else places
         """All others."""
 
     def restart(self) -> None:
@@ -123,6 +145,10 @@ class Ledger(PortLedger):
         """How many bytes of input state were not read, of those that can be."""
         self.left = sum(one.layout.total for one in self.virtuals)
         """How many bytes were not read."""
+        self.has_read = False
+        """Whether anything was read."""
+        self.large = [one for one in self.virtuals if one.layout.largest > config.partial_in_memory]
+        """The virtual channels with a record that has to go to a file if it is cut behind enough of it."""
         self.readable: Sequence[tuple[int, int]] | None = None
         """The reads that may come next; None: these were not found yet."""
         self.chunks: list[tuple[int, int]] = []
@@ -148,6 +174,8 @@ class Ledger(PortLedger):
         """What was found in the last take."""
         self.must_find = False
         """Whether everything was handed on when the last take began."""
+        self.all_taken = False
+        """Whether everything was taken out of all channels."""
         self.takes = 0
         """How many takes have returned something."""
         self.open_takes = 0
@@ -165,19 +193,19 @@ class Ledger(PortLedger):
         """Returns whether the page size is one that is accepted."""
         return self.config.page >= LEAST_PAGE and not self.config.page & (self.config.page - 1)
 
+    def has_found(self) -> bool:
+        """Returns whether the last take has returned something."""
+        return self.found is not NOTHING_FOUND
+
     def number(self, gate: int, channel: int) -> int:
         """Returns the number of a channel, counted through all gates."""
-        return self.places.index((gate, channel))
+        return self.numbers[gate, channel]
 
     def is_handed_on(self) -> bool:
         """Returns whether everything was handed on, so that the task must find it."""
         if self.phase != "fetched" or self.fetching or self.draining:
             return False
         return self.drained or self.config.recovery is not Recovery.PUSHED
-
-    def is_all_taken(self) -> bool:
-        """Returns whether everything was taken out of all channels."""
-        return all(one.last for one in self.channels)
 
     def next_reads(self) -> Sequence[tuple[int, int]]:
         """Returns the reads that may come next: of each virtual channel first the one that an exploration tries."""
@@ -219,14 +247,10 @@ class Ledger(PortLedger):
         before = [at for at, (number, to) in enumerate(self.chunks) if number == virtual and to <= start]
         return [number for number, _ in self.chunks[before[-1] + 1 if before else 0 :]]
 
-    def has_read(self) -> bool:
-        """Returns whether anything was read."""
-        return any(one.read for one in self.virtuals)
-
     def has_large(self) -> bool:
         """Returns whether so much was read at once of a record that it had to go to a file."""
         most = self.config.partial_in_memory
-        return any(one.layout.largest > most and one.read > most for one in self.virtuals)
+        return any(one.read > most for one in self.large)
 
     def most_begun(self, virtual: int) -> int:
         """Returns how many bytes may be kept at most of a virtual channel."""
@@ -246,7 +270,7 @@ class Ledger(PortLedger):
     def must_start(self) -> bool | None:
         """Returns whether a checkpoint must start now; None: it may be declined or not."""
         if self.config.recovery is Recovery.RECOVER_FIRST:
-            return self.is_all_taken()
+            return self.all_taken
         if self.phase == "fetched":
             return True
         return None if self.fetching and not self.left else False
@@ -306,6 +330,7 @@ class Ledger(PortLedger):
             return
         layout, before = one.layout, one.read
         one.read = one.begun
+        self.has_read = True
         if layout.is_known and before < layout.cut:
             self.input_left -= length
         self.left -= length
@@ -409,6 +434,8 @@ class Ledger(PortLedger):
             self.config, self.channels[number], self.virtuals, home(self.config),
             (*self.held, self.segment.requested), taken,
         )  # fmt: skip
+        if taken.last:
+            self.all_taken = all(one.last for one in self.channels)
         if taken.buffer is not None:
             self.meanwhile += 1
             self.held.append(taken.buffer)

@@ -71,7 +71,7 @@ def without_a_filter_there_is_no_segment_for_it(ledger: Ledger, seen: Seen[Segme
     if ledger.filters:
         return False
     if seen.value is None:
-        return ledger.has_read()
+        return ledger.has_read
     return Broken(
         FailureClass.LEAKED, "nothing is filtered while state is read", "there is a segment before the filter"
     )
@@ -90,7 +90,7 @@ def without_a_filter_the_pool_gives_the_buffers(ledger: Ledger, seen: Looked) ->
     if ledger.filters or held is None or ledger.config.recovery is Recovery.PUSHED:
         return False
     if not held:
-        return ledger.has_read()
+        return ledger.has_read
     return Broken(FailureClass.LEAKED, "state is read into buffers of the pool", f"{are(held, 'heap segment')} held")
 
 
@@ -105,7 +105,7 @@ def every_buffer_is_given_back_once(ledger: Ledger, seen: Looked) -> Judgement:
     if held < least:
         owed = f"the task holds {many(least, 'buffer')}"
         return Broken(FailureClass.LOST, owed, f"{are(held, 'segment')} given out")
-    if not ledger.is_all_taken():
+    if not ledger.all_taken:
         return False
     if held == least:
         return True
@@ -120,14 +120,17 @@ def memory_does_not_grow_with_the_state(ledger: Ledger, seen: Looked) -> Judgeme
     pushed the open segment of the spill files."""
     if ledger.released:
         return False
-    more = int(ledger.config.recovery is Recovery.PUSHED)
-    for what, held, most in (
-        ("segment of the pool", seen.value.segments, ledger.config.buffers),
-        ("heap segment", seen.value.heap, int(ledger.filters) + more),
-    ):
-        if held is not None and held > most:
-            return Broken(FailureClass.LEAKED, f"there may be {many(most, what)}", f"{are(held, what)} held")
-    return ledger.has_read()
+    segments, heap, config = seen.value.segments, seen.value.heap, ledger.config
+    if segments is not None and segments > config.buffers:
+        return _too_many("segment of the pool", segments, config.buffers)
+    most = ledger.filters + (config.recovery is Recovery.PUSHED)
+    if heap is not None and heap > most:
+        return _too_many("heap segment", heap, most)
+    return ledger.has_read
+
+
+def _too_many(what: str, held: int, most: int) -> Broken:
+    return Broken(FailureClass.LEAKED, f"there may be {many(most, what)}", f"{are(held, what)} held")
 
 
 @rule(steps.partial, invariant="I-72", tickets=("FLINK-39519", "FLINK-38930"), needs=BOUNDED)
@@ -173,7 +176,9 @@ def a_file_ends_with_its_record(ledger: Ledger, seen: Looked) -> Judgement:
     if there is None or ledger.phase not in ("fetching", "fetched"):
         return False
     most = ledger.files_left
-    if not ledger.is_all_taken() or (ledger.config.recovery is Recovery.PUSHED and not ledger.drained):
+    if there <= most and ledger.config.recovery is not Recovery.PUSHED:  # nothing need be counted
+        return ledger.has_large()
+    if not ledger.all_taken or (ledger.config.recovery is Recovery.PUSHED and not ledger.drained):
         if ledger.config.recovery is Recovery.PUSHED:
             return False
         most += ledger.count_begun()

@@ -34,90 +34,93 @@ FILTERS = frozenset({Capability.FILTERS_RECORDS})
 ONE_BUFFER = frozenset({Capability.ONE_BUFFER_BEFORE_THE_FILTER})
 _TAKES = steps.TAKES
 _DAMAGE = (ErrorKind.IO, ErrorKind.STATE)
+FOUND = Ledger.has_found
 TakenSeen = Seen[Taken | None, int, int]
 
 
 # ---- what is taken ---------------------------------------------------------------------------------------------------
-@rule(*_TAKES, invariant="I-71", tickets=("FLINK-38930",), after_learning=True)
+@rule(*_TAKES, invariant="I-71", tickets=("FLINK-38930",), after_learning=True, given=FOUND)
 def what_is_taken_comes_as_the_design_says(ledger: Ledger, seen: TakenSeen) -> Judgement:
     """Elements come in a buffer that the task does not hold yet, with recover-first one at a time and without a
     buffer; the end of a channel comes once, without either."""
     return ledger.found.form
 
 
-@rule(*_TAKES, invariant="I-78", tickets=("FLINK-39519", "FLINK-38930"), after_learning=True)
+@rule(*_TAKES, invariant="I-78", tickets=("FLINK-39519", "FLINK-38930"), after_learning=True, given=FOUND)
 def an_element_is_whole(ledger: Ledger, seen: TakenSeen) -> Judgement:
     """What is taken consists of elements that were recovered, each whole and with its own bytes, and ends with one."""
     return ledger.found.whole
 
 
-@rule(*_TAKES, invariant="I-78", tickets=("FLINK-39519", "FLINK-35351"), after_learning=True)
+@rule(*_TAKES, invariant="I-78", tickets=("FLINK-39519", "FLINK-35351"), after_learning=True, given=FOUND)
 def where_a_chunk_ends_changes_nothing(ledger: Ledger, seen: TakenSeen) -> Judgement:
     """An element of which parts were read in several chunks comes out as it was, wherever it was cut and whatever was
     read in between."""
     return ledger.found.cut
 
 
-@rule(*_TAKES, invariant="I-71", tickets=("FLINK-38930",), after_learning=True)
+@rule(*_TAKES, invariant="I-71", tickets=("FLINK-38930",), after_learning=True, given=FOUND)
 def what_is_kept_comes_out_of_its_channel(ledger: Ledger, seen: TakenSeen) -> Judgement:
     """A record comes out of the channel that continues its old channel, and of no other."""
     return ledger.found.place
 
 
-@rule(*_TAKES, invariant="I-77", tickets=("FLINK-35351", "FLINK-38930"), needs=FILTERS, after_learning=True)
+@rule(
+    *_TAKES, invariant="I-77", tickets=("FLINK-35351", "FLINK-38930"), needs=FILTERS, after_learning=True, given=FOUND
+)
 def a_record_of_an_ambiguous_subtask_is_kept_by_its_owner(ledger: Ledger, seen: TakenSeen) -> Judgement:
     """Of an old subtask from which several new ones recover, a record is kept if and only if the partitioner of the
     edge selects this subtask for it."""
     return ledger.found.belongs
 
 
-@rule(*_TAKES, invariant="I-77", tickets=("FLINK-19801", "FLINK-35351"), after_learning=True)
+@rule(*_TAKES, invariant="I-77", tickets=("FLINK-19801", "FLINK-35351"), after_learning=True, given=FOUND)
 def every_other_record_is_kept(ledger: Ledger, seen: TakenSeen) -> Judgement:
     """Of an old subtask from which only this one recovers, every record is kept, whatever its key is."""
     return ledger.found.everything
 
 
-@rule(*_TAKES, invariant="I-05", tickets=("FLINK-35351", "FLINK-38930"), after_learning=True)
+@rule(*_TAKES, invariant="I-05", tickets=("FLINK-35351", "FLINK-38930"), after_learning=True, given=FOUND)
 def records_of_a_virtual_channel_keep_their_order(ledger: Ledger, seen: TakenSeen) -> Judgement:
     """The records of a virtual channel come once and in their order: first input state, then output state."""
     return ledger.found.order
 
 
-@rule(*_TAKES, invariant="I-75", after_learning=True)
+@rule(*_TAKES, invariant="I-75", after_learning=True, given=FOUND)
 def without_a_rescale_everything_passes(ledger: Ledger, seen: TakenSeen) -> Judgement:
     """If nothing near the vertex was rescaled, every element passes as it was, also markers and attributes."""
     return ledger.found.passed
 
 
 # ---- watermarks, statuses, markers -----------------------------------------------------------------------------------
-@rule(*_TAKES, invariant="I-81", tickets=("FLINK-19801",), needs=FILTERS, after_learning=True)
+@rule(*_TAKES, invariant="I-81", tickets=("FLINK-19801",), needs=FILTERS, after_learning=True, given=FOUND)
 def no_watermark_is_above_the_minimum(ledger: Ledger, seen: TakenSeen) -> Judgement:
     """A watermark comes only once every virtual channel of the channel has had one, is not above the last one of any of
     them, and not below one that came before."""
     return ledger.found.watermark
 
 
-@rule(*_TAKES, invariant="I-81", tickets=("FLINK-19801",), needs=FILTERS, after_learning=True)
+@rule(*_TAKES, invariant="I-81", tickets=("FLINK-19801",), needs=FILTERS, after_learning=True, given=FOUND)
 def the_last_minimum_is_passed_on(ledger: Ledger, seen: TakenSeen) -> Judgement:
     """If every virtual channel of a channel has had a watermark, the last one that comes is the minimum of their last
     ones."""
     return ledger.found.last_watermark
 
 
-@rule(*_TAKES, invariant="I-82", tickets=("FLINK-19801",), needs=FILTERS, after_learning=True)
+@rule(*_TAKES, invariant="I-82", tickets=("FLINK-19801",), needs=FILTERS, after_learning=True, given=FOUND)
 def a_channel_is_idle_only_if_all_its_virtual_channels_are(ledger: Ledger, seen: TakenSeen) -> Judgement:
     """The status idle comes only if all virtual channels of the channel are idle, and the status active only if one of
     them is active."""
     return ledger.found.idle
 
 
-@rule(*_TAKES, invariant="I-82", tickets=("FLINK-19801",), needs=FILTERS, after_learning=True)
+@rule(*_TAKES, invariant="I-82", tickets=("FLINK-19801",), needs=FILTERS, after_learning=True, given=FOUND)
 def a_channel_is_left_as_its_virtual_channels_are(ledger: Ledger, seen: TakenSeen) -> Judgement:
     """In the end, a channel is idle if all its virtual channels are, and active if one of them is."""
     return ledger.found.last_status
 
 
-@rule(*_TAKES, invariant="I-82", tickets=("FLINK-19801",), needs=FILTERS, after_learning=True)
+@rule(*_TAKES, invariant="I-82", tickets=("FLINK-19801",), needs=FILTERS, after_learning=True, given=FOUND)
 def markers_do_not_multiply(ledger: Ledger, seen: TakenSeen) -> Judgement:
     """A latency marker of a virtual channel comes once at most, and record attributes not more often than they were
     recovered."""
@@ -129,10 +132,9 @@ def markers_do_not_multiply(ledger: Ledger, seen: TakenSeen) -> Judgement:
 def what_was_read_can_be_taken(ledger: Ledger, seen: TakenSeen) -> Judgement:
     """Once everything was handed on, a take returns the next that was recovered, then the end of the channel, and
     nothing after that."""
-    one = ledger.channels[ledger.number(*seen.operands)]
-    if seen.error is not None or not ledger.must_find:
+    if not ledger.must_find or seen.error is not None:
         return False
-    if seen.value is not None or one.last:
+    if seen.value is not None or ledger.channels[ledger.numbers[seen.operands]].last:
         return True
     return Broken(
         FailureClass.STUCK, "everything was handed on, and the channel has not ended", "the take found nothing"
@@ -187,8 +189,8 @@ def nothing_of_an_unknown_virtual_channel_is_taken(ledger: Ledger, seen: TakenSe
     none: the take fails with an error of kind state."""
     if ledger.found.known:
         return ledger.found.known
-    one = ledger.channels[ledger.number(*seen.operands)]
-    if not any(stranger.read for stranger in one.strangers):
+    one = ledger.channels[ledger.numbers[seen.operands]]
+    if not one.strangers or not any(stranger.read for stranger in one.strangers):
         return False
     if seen.error is not None:
         return must_fail(seen.error, ErrorKind.STATE, "an old subtask is unknown")

@@ -7,7 +7,7 @@ every old one with which it shares a key group.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -38,7 +38,7 @@ _PER_CHANNEL = 16
 """How many ids the records of one virtual channel have."""
 
 
-class FilterScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
+class FilterScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True, cache_hash=True):
     """`scale`: the parallelism of the vertex before and after. `producers`: that of the vertex in front of each gate.
     `records`, `sizes`: how many records each virtual channel has, and their sizes in turn. `keep`: which of the records
     of ambiguous old subtasks belong to this one. `watermarks`: which virtual channels have any. `idle`: which become
@@ -86,6 +86,7 @@ def port_config(config: FilterScenarioConfig) -> FilterConfig:
 
 
 # ---- what is recovered from whom -------------------------------------------------------------------------------------
+@cache
 def mapping_of(
     kind: EdgeKind, scale: tuple[int, int], producers: tuple[int, int], subtask: int,
     max_parallelism: int = MAX_PARALLELISM,
@@ -191,12 +192,17 @@ def _keys(config: FilterScenarioConfig, gate: FilteredGate, subtask: int, number
 def _has_had(config: FilterScenarioConfig, gate: FilteredGate, subtask: int, key: int) -> bool:
     if gate.kind is not EdgeKind.HASH:
         return True
-    group = key_group(hash_of_number(key), MAX_PARALLELISM)
-    return owner(group, MAX_PARALLELISM, config.scale[0]) == subtask
+    return owner_of(key, config.scale[0]) == subtask
 
 
 def selects(kind: EdgeKind, key: int, nth: int, parallelism: int, subtask: int) -> bool:
     """Returns whether the partitioner of an edge selects this subtask for the `nth` record that it sees, from 0."""
     if kind is EdgeKind.CUSTOM:
         return (key + nth) % parallelism == subtask
-    return owner(key_group(hash_of_number(key), MAX_PARALLELISM), MAX_PARALLELISM, parallelism) == subtask
+    return owner_of(key, parallelism) == subtask
+
+
+@lru_cache(maxsize=1024)
+def owner_of(key: int, parallelism: int) -> int:
+    """Returns the subtask that owns the key group of a key."""
+    return owner(key_group(hash_of_number(key), MAX_PARALLELISM), MAX_PARALLELISM, parallelism)

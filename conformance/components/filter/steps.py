@@ -109,13 +109,15 @@ def late_channels(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """A few times after the fetch has failed, all channels."""
     if not ledger.fetch_failed or ledger.cancelled or ledger.late >= MOST_LATE:
         return DISABLED
-    return [*ledger.sound, *ledger.damaged]
+    return (*ledger.sound, *ledger.damaged)
 
 
 def in_hand(ledger: Ledger) -> Sequence[tuple[int]]:
     """The buffers that the task holds, and that of a request."""
-    found = [(buffer,) for buffer in ledger.held]
     requested = ledger.segment.requested
+    if requested is None and not ledger.held:
+        return DISABLED
+    found = [(buffer,) for buffer in ledger.held]
     return found if requested is None else [*found, (requested,)]
 
 

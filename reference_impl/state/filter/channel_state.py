@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Protocol
 
 from conformance.ports import CHANNEL_STATE_READ, ErrorKind, PortError, Virtual
 from conformance.ports.framing import encode, size_of
 
 from ...faults import Faults
+
+encoded = lru_cache(maxsize=1024)(encode)
+"""`encode(element)`, remembered: a scenario is read over and over."""
 
 
 class Source(Protocol):
@@ -41,7 +45,7 @@ class EncodedElements:
         self.left -= count
         while count:
             if self.at == len(self.open):
-                self.open, self.at = encode(self.elements[self.next]), 0
+                self.open, self.at = encoded(self.elements[self.next]), 0
                 self.next += 1
             part = self.open[self.at : self.at + count]
             parts.append(part)

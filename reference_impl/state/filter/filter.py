@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
+from functools import cached_property
 
 from conformance.ports import (
     SPILL_DIRECTORY,
@@ -205,7 +205,7 @@ class Filter(Faulty, FilterPort):
     def unread(self) -> tuple[tuple[int, ...], ...]:
         """X17. By channel, the records of which the task has not taken the last byte. The deserializers begin where
         those of the task are. Raises: PortError CHECKPOINT IO_EXCEPTION."""
-        decoders = [[deepcopy(channel.decoder) for channel in channels] for channels in self.channels]
+        decoders = [[channel.decoder.copy() for channel in channels] for channels in self.channels]
         found: list[list[list[int]]] = [[[] for _ in channels] for channels in self.channels]
 
         def persist(gate: int, channel: int, piece: bytes) -> None:
@@ -258,27 +258,32 @@ class Filter(Faulty, FilterPort):
 
     def partial(self) -> tuple[PartialRecord, ...]:
         """X21. What is kept of records of which a part was read."""
+        return tuple(
+            PartialRecord(number, partial.size, partial.file is not None)
+            for number, virtual in self.numbered
+            if (partial := virtual.deserializer.partial).size
+        )
+
+    @cached_property
+    def numbered(self) -> Sequence[tuple[int, VirtualChannel]]:
+        """X3. Each virtual channel, with the number of the first state that goes through it."""
         found: dict[VirtualChannel, int] = {}
         for number, of in enumerate(self.config.state):
             for channel in self.virtual[of.gate]:
                 virtual = channel.get(Descriptor(of.old_subtask, of.old_channel))
                 if virtual is not None:
                     found.setdefault(virtual, number)
-        return tuple(
-            PartialRecord(number, partial.size, partial.file is not None)
-            for virtual, number in found.items()
-            if (partial := virtual.deserializer.partial).size
-        )
+        return [(number, virtual) for virtual, number in found.items()]
 
     def resources(self) -> Resources:
         """X28. The segment before the filter and the open spill segment are memory outside a pool."""
-        files = (self.spilled, self.records)
+        spilled, records = self.spilled, self.records
         return Resources(
             segments=len(self.pool.lent),
             heap=(self.before.buffer is not None) + (self.writer.size > 0),
-            files=sum(len(storage.existing) for storage in files),
+            files=len(spilled.existing) + len(records.existing),
             listeners=0,
             futures=0,
-            open_files=sum(storage.open for storage in files),
+            open_files=spilled.open + records.open,
             grants=0 if self.fetched is None else self.fetched.grants,
         )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Protocol
 
 from msgspec import Struct
 
-from conformance.ports import PARTITIONER, RECORD_READ, EdgeKind, FilterConfig
+from conformance.ports import PARTITIONER, RECORD_READ, EdgeKind, FilterConfig, RescaleMapping
 from conformance.ports.key_groups import hash_of_number, key_group, owner
 
 from ...faults import Faults
@@ -170,13 +172,19 @@ class OrdinaryInput(VirtualChannel):
 VirtualChannels = dict[Descriptor, VirtualChannel]
 
 
+@lru_cache(maxsize=256)
+def descriptors(mapping: RescaleMapping, channel: int) -> Sequence[Descriptor]:
+    """X3. Returns the names of the virtual channels of a channel."""
+    return [Descriptor(subtask, old) for subtask in mapping.old_subtasks for old in mapping.channels[channel]]
+
+
 def virtual_channels(
     config: FilterConfig, gate: int, channel: int, storage: Storage, faults: Faults
 ) -> VirtualChannels:
     """X3. Returns the virtual channels of a channel: all old subtasks of its gate, with all old channels that it
     continues. Without a rescale there is nothing to distinguish."""
     kind, mapping = config.gates[gate].kind, config.gates[gate].mapping
-    names = [Descriptor(subtask, old) for subtask in mapping.old_subtasks for old in mapping.channels[channel]]
+    names = descriptors(mapping, channel)
     combined = Combined(len(names))
 
     def deserializer() -> SpanningDeserializer:
