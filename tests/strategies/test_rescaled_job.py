@@ -87,7 +87,6 @@ ELSEWHERE = {
 and virtual channels that nobody knows."""
 NOT_IN_A_CHAIN = {
     "B-F67": "it needs a take before everything was read",
-    "B-F83": "it needs a thread that is paused between two others",
     "B-A20": "it shows where producers recover their output state; here, the consumer recovers it",
 }
 

@@ -207,6 +207,14 @@ class Ledger(PortLedger):
             return False
         return self.drained or self.config.recovery is not Recovery.PUSHED
 
+    def may_end(self) -> bool:
+        """Returns whether the channels may be notified of their end by now: everything was read, and with pushed
+        everything was pushed. A thread that is about to say so may have notified some of them."""
+        has_read = self.phase == "fetched" or (self.fetching and not self.left)
+        if self.config.recovery is not Recovery.PUSHED:
+            return has_read
+        return has_read and (self.drained or self.draining or not any(one.layout.kept for one in self.virtuals))
+
     def next_reads(self) -> Sequence[tuple[int, int]]:
         """Returns the reads that may come next: of each virtual channel first the one that an exploration tries."""
         found = self.readable

@@ -146,11 +146,10 @@ def a_channel_ends_after_everything_was_read(ledger: Ledger, seen: TakenSeen) ->
     """The end of a channel comes only after the end of the fetch; with pushed, after everything was pushed."""
     if seen.value is None or not seen.value.last:
         return False
-    if ledger.phase == "fetched" or (ledger.fetching and not ledger.left):
+    if ledger.may_end():
         return True
-    return Broken(
-        FailureClass.PROTOCOL, "the fetch has not ended, so the channel has not", "the end of the channel came"
-    )
+    what = "not everything was pushed" if ledger.phase == "fetched" else "the fetch has not ended"
+    return Broken(FailureClass.PROTOCOL, f"{what}, so the channel has not ended", "the end of the channel came")
 
 
 @rule(steps.end_damaged, steps.take_damaged, invariant="I-79", tickets=("FLINK-38930",))

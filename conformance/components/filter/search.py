@@ -22,7 +22,7 @@ def _of_design(recovery: str) -> tuple[FilterScenarioConfig, ...]:
         one(), one(sizes=(25, 17)), one(interleaving="fine"), one(scale=(7, 2), sizes=(17, 25)),
         one(scale=(7, 2), subtask=1, watermarks="all", cut=20, records=1), one(scale=(2, 7), subtask=3, sizes=(25,)),
         one(scale=(2, 7), subtask=6, producers=(2, 1), cut=19, interleaving="fine"), one(scale=(4, 2), sizes=(17, 40)),
-        one(scale=(3, 2), subtask=1, producers=(2, 3), sizes=(25, 30), cut=22), one(keep="none"),
+        one(scale=(3, 2), subtask=1, producers=(2, 3), sizes=(25, 30), cut=22), one(scale=(2, 7), subtask=3, keep="none"),
         one(keep="none", watermarks="all", idle="one"), one(keep="all", producers=(3, 2), records=1, cut=3),
         # nothing near it, or only its producers
         one(scale=(2, 2), subtask=1, rescaled=False, producers=(2, 2), sizes=(17, 25), markers=True, watermarks="all",
@@ -47,13 +47,13 @@ def _of_design(recovery: str) -> tuple[FilterScenarioConfig, ...]:
         # large records, small pools
         one(sizes=(_PAGE, 17), buffers=2), one(sizes=_AROUND, records=3, buffers=2), one(sizes=(3 * _PAGE + 5, 25),
             buffers=1), one(sizes=(2 * _PAGE + 1,), buffers=1, cut=_PAGE + 9, interleaving="fine"),
-        one(buffers=1, sizes=(25, 17), cut=27), one(buffers=1, interleaving="fine", sizes=(25, 17)),
+        one(buffers=1, sizes=(25, 17), cut=27, producers=(2, 2)), one(buffers=1, interleaving="fine", sizes=(25, 17)),
         one(sizes=(3 * _PAGE,), page=2 * _PAGE, buffers=2, segment=_PAGE), one(segment=40, records=3, sizes=(17, 25)),
         # partial records in files
-        one(partial_in_memory=small, sizes=(200, 17), cut=150), one(partial_in_memory=small, sizes=(_PAGE + 300, 300),
+        one(partial_in_memory=small, sizes=(110, 17), cut=80), one(partial_in_memory=small, sizes=(_PAGE + 300, 300),
             buffers=1), one(partial_in_memory=small, sizes=(500,), files=True, segment=_PAGE, records=1),
         # what is damaged, unknown or not accepted
-        one(missing=1), one(missing=15, sizes=(25,), cut=30), one(missing=18, sizes=(17, 25), interleaving="fine"),
+        one(missing=15), one(missing=21, sizes=(25,), cut=30), one(missing=18, sizes=(17, 25), interleaving="fine"),
         one(unknown="channel"), one(unknown="channel", records=1, interleaving="fine"),
         one(unknown="subtask", records=1),
         one(unknown="subtask", records=1, interleaving="fine"),
