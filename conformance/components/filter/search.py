@@ -22,7 +22,8 @@ def _of_design(recovery: str) -> tuple[FilterScenarioConfig, ...]:
         one(), one(sizes=(25, 17)), one(interleaving="fine"), one(scale=(7, 2), sizes=(17, 25)),
         one(scale=(7, 2), subtask=1, watermarks="all", cut=20, records=1), one(scale=(2, 7), subtask=3, sizes=(25,)),
         one(scale=(2, 7), subtask=6, producers=(2, 1), cut=19, interleaving="fine"), one(scale=(4, 2), sizes=(17, 40)),
-        one(scale=(3, 2), subtask=1, producers=(2, 3), sizes=(25, 30), cut=22), one(scale=(2, 7), subtask=3, keep="none"),
+        one(scale=(3, 2), subtask=1, producers=(2, 3), sizes=(25, 30), cut=22),
+        one(scale=(2, 7), subtask=3, keep="none"),
         one(keep="none", watermarks="all", idle="one"), one(keep="all", producers=(3, 2), records=1, cut=3),
         # nothing near it, or only its producers
         one(scale=(2, 2), subtask=1, rescaled=False, producers=(2, 2), sizes=(17, 25), markers=True, watermarks="all",
