@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from conformance.engines import read_scenario
 from conformance.ports import EdgeKind, Implementation, PortError, Recovery, find_implementation, framing, known_bugs
 from conformance.ports.framing import Record
+from reference_impl.state.filter import channel_state
 from strategies import RescalePlan, Texts, rescale_plans
 from strategies.texts import TEXTS
 from tests import implementations as made
@@ -34,6 +35,7 @@ def said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def say(monkeypatch: pytest.MonkeyPatch, texts: Texts) -> None:
     monkeypatch.setattr(framing, "_padding", texts.body)
+    monkeypatch.setattr(channel_state, "encoded", framing.encode)  # remembers nothing
 
 
 @pytest.mark.usefixtures("said")
