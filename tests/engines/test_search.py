@@ -41,9 +41,9 @@ HISTORIES = {
     "subtask-checkpoint": "d2fc2f19e511feb36d7a4751d8994934adf519b33d1bb0b7217dd7a078684de2",
     "drainer": "46cb440ba35e8e21300749976f477e7a6e76e789e5540dd75c8f2a245bf0b9bf",
     "spill": "9073b0f3c79f418a996efb92a419f95ab80afc1a0d774a938f61815fc3363d9c",
-    "assignment": "93a929d0b5b3b75fb585ff3a74814cf0fcbdf9c674ce4044745349568b6d8ddc",
+    "assignment": "6cb56b6c70f72c4628cd06c4f198121d448365b577bd375eecb70a9c610fab0f",
     "task-restore": "914700ddf8aad3c27cebf8de75479bb9d5dddd4a1f1d1b1cce1d052ff7ad9d04",
-    "filter": "f90416c594c1044acb3c43ba8b991a6c5e4b946fd93fa9306cdcf521c77ef955",
+    "filter": "a7ae31abe574b1d3d92bbbe0a1df51a95acd260dc329166b158ec8740e84f661",
 }
 
 

@@ -89,6 +89,8 @@ ELSEWHERE = {
 and virtual channels that nobody knows."""
 NOT_IN_A_CHAIN = {
     "B-F67": "it needs a take before everything was read",
+    "B-F123": "in a chain, an old subtask that is not ambiguous has only records of its own key groups",
+    "B-A33": "it needs two keyed consumers with different maximum parallelisms",
     "B-A20": "it shows where producers recover their output state; here, the consumer recovers it",
 }
 

@@ -35,6 +35,7 @@ KEYED = _job((2, 2), (0, 1, HASH))
 EXPLORED = _job((1, 2), (0, 1, HASH), to=(1, 2, 3), most=(4, 4))
 PRIME = _job((1, 263), (0, 1, HASH), most=(1, 600), to=(1, 200, 263))
 """Where the run of key groups that Flink computes from 32,768 of them is too short."""
+PRIMES = _job((1, 263, 263), (0, 1, HASH), (0, 2, HASH), most=(1, 1024, 600), to=(1, 200, 263))
 _MOST = (
     KEYED,
     _job((2, 7), (0, 1, HASH)),
@@ -65,7 +66,7 @@ _MOST = (
     _job((2, 1, 3), (0, 2, CUSTOM), (1, 2, REBALANCE)),
     _job((1, 2, 2, 3), (0, 1, HASH), (0, 2, HASH), (1, 3, HASH), (2, 3, GLOBAL)),
 )  # fmt: skip
-CONFIGS = (*_both(_MOST * 2), *_both([PRIME]))
+CONFIGS = (*_both(_MOST * 2), *_both([PRIME, PRIMES]))
 BIASES = (
     {"rescale": 70, "assign": 20, "assign (refused)": 20, "hold_input": 60},
     {"hold_output": 90, "hold_input": 10},

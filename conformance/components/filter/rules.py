@@ -263,7 +263,7 @@ def a_checkpoint_fails_with_what_it_reads(ledger: Ledger, seen: Seen[Any, int]) 
     return Broken(FailureClass.LOST, "something could not be read, so the checkpoint must fail", got(error))
 
 
-@rule(steps.take_late, invariant="I-90", tickets=("FLINK-38930",), needs=FAULTS)
+@rule(steps.take_late, invariant="I-90", tickets=("FLINK-38930",))
 def after_a_failure_no_channel_ends(ledger: Ledger, seen: TakenSeen) -> Judgement:
     """After the fetch has failed, no channel is notified that everything was read."""
     if seen.value is not None and seen.value.last:

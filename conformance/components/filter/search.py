@@ -54,7 +54,8 @@ def _of_design(recovery: str) -> tuple[FilterScenarioConfig, ...]:
         one(partial_in_memory=small, sizes=(110, 17), cut=80), one(partial_in_memory=small, sizes=(_PAGE + 300, 300),
             buffers=1), one(partial_in_memory=small, sizes=(500,), files=True, segment=_PAGE, records=1),
         # what is damaged, unknown or not accepted
-        one(missing=15), one(missing=21, sizes=(25,), cut=30), one(missing=18, sizes=(17, 25), interleaving="fine"),
+        one(missing=15), one(missing=21, sizes=(25,), cut=30), one(missing=23, sizes=(25,)),
+        one(missing=18, sizes=(17, 25), interleaving="fine"),
         one(unknown="channel"), one(unknown="channel", records=1, interleaving="fine"),
         one(unknown="subtask", records=1),
         one(unknown="subtask", records=1, interleaving="fine"),

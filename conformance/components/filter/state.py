@@ -183,7 +183,7 @@ def _keys(config: FilterScenarioConfig, gate: FilteredGate, subtask: int, number
             kept = selects(gate.kind, one, nth, config.scale[1], config.subtask)
             return not is_shared or kept is as_wanted
 
-        while not (_has_had(config, gate, subtask, key) and suits(key)):
+        while not ((_has_had(config, gate, subtask, key) or not is_shared) and suits(key)):
             key += 1
         yield key
         key += 1
