@@ -50,9 +50,10 @@ def test_the_memory_does_not_grow_with_the_blocks(name, folders, monkeypatch):
     monkeypatch.setattr(store, "ROWS", 100)
     READERS[name](*folders[0])  # what is loaded once, and the corpus
     few, many = (partial(READERS[name], *one) for one in folders)
-    least = peak(few)
-    # The interpreter's table of strings grows now and then, by two megabytes at once: then it is measured again.
-    assert any(peak(many) - least < MOST_PER_BLOCK * (MANY - FEW) for _ in range(2))
+    # Known bugs are built anew, and when their modules are collected is up to the interpreter, whose table of strings
+    # grows now and then, too, by two megabytes at once: so each is measured again.
+    least = max(peak(few) for _ in range(3))
+    assert any(peak(many) - least < MOST_PER_BLOCK * (MANY - FEW) for _ in range(3))
 
 
 def test_a_driver_keeps_only_what_is_in_flight():
