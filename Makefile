@@ -109,6 +109,7 @@ endef
 # A release of which only what belongs to a change of parallelism can be tested, and a folder.
 define flink-rescaling-report
 	$(CONFORMANCE) check --scenarios 2000 --implementation flink-component@$(1) --component assignment \
+	  --component filter \
 	  --known-failures conformance/bridges/flink/known_failures/$(1).toml --report $(2)/flink-$(1).md
 endef
 

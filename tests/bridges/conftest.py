@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.bridges.flink import RELEASES, FlinkComponent, FlinkCoordinator
-from conformance.bridges.flink.releases import COORDINATORS, find_jars
+from conformance.bridges.flink import RELEASES, FlinkCoordinator, flink_component
+from conformance.bridges.flink.releases import COORDINATORS, RESCALING, find_jars
 from conformance.bridges.flink.shim import find_jdk
 from conformance.ports import UnusableImplementation
 
@@ -70,7 +70,7 @@ def deque_program(tmp_path: Path) -> list[str]:
 @pytest.fixture(scope="session")
 def jvms():
     """One JVM for each release, started when first used."""
-    made = {version: FlinkComponent(version) for version in RELEASES}
+    made = {version: flink_component(version) for version in RESCALING.releases}
     yield made
     for implementation in made.values():
         implementation.close()
@@ -78,6 +78,13 @@ def jvms():
 
 @pytest.fixture(params=RELEASES)
 def flink(request, jvms):
+    skip_without(request.param)
+    return jvms[request.param]
+
+
+@pytest.fixture(params=RESCALING.releases)
+def flink_rescaling(request, jvms):
+    """A release of which at least what belongs to a change of parallelism can be tested."""
     skip_without(request.param)
     return jvms[request.param]
 

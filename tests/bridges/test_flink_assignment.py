@@ -7,8 +7,6 @@ from random import Random
 import pytest
 from msgspec import convert
 
-from conformance.bridges.flink import flink_component
-from conformance.bridges.flink.releases import RESCALING
 from conformance.bridges.jsonl.protocol import RunScenario
 from conformance.ports import (
     Assigned,
@@ -24,24 +22,13 @@ from conformance.ports import (
     find_implementation,
 )
 from tests.bridges.assigning import drawn_job, meaning
-from tests.bridges.conftest import skip_without
 
 pytestmark = [pytest.mark.flink, pytest.mark.xdist_group("flink")]
 
 
-@pytest.fixture(scope="module")
-def programs():
-    """One JVM for each release, started when first used."""
-    made = {version: flink_component(version) for version in RESCALING.releases}
-    yield made
-    for implementation in made.values():
-        implementation.close()
-
-
-@pytest.fixture(params=RESCALING.releases)
-def flink(request, programs):
-    skip_without(request.param)
-    return programs[request.param]
+@pytest.fixture
+def flink(flink_rescaling):
+    return flink_rescaling
 
 
 def job(*vertices, edges, output_on_downstream=False):

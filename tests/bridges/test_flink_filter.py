@@ -28,13 +28,13 @@ DESIGNS = (Recovery.IN_MEMORY, Recovery.RECOVER_FIRST)
 
 
 @pytest.fixture
-def filtering(flink):
+def filtering(flink_rescaling):
     """Makes the port of a filter. Skips a design that the release does not have."""
 
     def make(config):
-        if config.recovery is Recovery.IN_MEMORY and flink.release != "2.3.0":
+        if config.recovery is Recovery.IN_MEMORY and flink_rescaling.release != "2.3.0":
             pytest.skip("only 2.3.0 filters while it reads")
-        return flink.components()["filter"](config)
+        return flink_rescaling.components()["filter"](config)
 
     return make
 

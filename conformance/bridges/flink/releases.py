@@ -42,21 +42,19 @@ class SourceSet:
 
 
 _SHARED = "java_shared"
-_RESCALING = "java_rescaling"
-_GRAPHS = MappingProxyType(
+_RESCALING = ("java_rescaling", "java_network", _SHARED)
+_FITTED = MappingProxyType(
     {
-        "2.3.0": ("java_graph_2", "java_assignment_2_3"),
-        "2.2.1": ("java_graph_2", "java_assignment_before_2_3"),
-        "1.20.5": ("java_graph_1", "java_assignment_before_2_3"),
+        "2.3.0": ("java_graph_2", "java_network_2", "java_assignment_2_3", "java_filter_2_3"),
+        "2.2.1": ("java_graph_2", "java_network_2", "java_assignment_before_2_3", "java_filter_before_2_3"),
+        "1.20.5": ("java_graph_1", "java_network_1", "java_assignment_before_2_3", "java_filter_before_2_3"),
     }
 )
-_FILTERS = {"2.3.0": "java_filter_2_3", "2.2.1": "java_filter_2_2"}
-_NETWORK = MappingProxyType({version: (*_GRAPHS[version], folder) for version, folder in _FILTERS.items()})
-COMPONENTS = SourceSet("components", ("java", _RESCALING, _SHARED), ("2.3.0", "2.2.1"), _NETWORK)
+COMPONENTS = SourceSet("components", ("java", *_RESCALING), ("2.3.0", "2.2.1"), _FITTED)
 COORDINATORS = SourceSet("coordinators", ("java_coordinator", _SHARED), ("2.3.0", "2.2.1", "1.20.5"))
 JOBS = SourceSet("jobs", ("java_job", _SHARED), ("2.3.0", "2.2.1", "1.20.5"))
-RESCALING = SourceSet("changes of parallelism", (_RESCALING, _SHARED), ("2.3.0", "2.2.1", "1.20.5"), _GRAPHS)
-GUARDED = SourceSet("components without a guard", (*COMPONENTS.folders, "java_guards"), ("2.3.0",), _NETWORK)
+RESCALING = SourceSet("changes of parallelism", _RESCALING, ("2.3.0", "2.2.1", "1.20.5"), _FITTED)
+GUARDED = SourceSet("components without a guard", (*COMPONENTS.folders, "java_guards"), ("2.3.0",), _FITTED)
 SOURCE_SETS = (COMPONENTS, GUARDED, RESCALING, COORDINATORS, JOBS)
 
 RELEASES = COMPONENTS.releases

@@ -61,22 +61,8 @@ enum Components {
             "during_recovery",
             "spill_directories",
             "buffers"),
-    ASSIGNMENT("assignment", AssignmentSubject::new, "vertices", "edges", "output_on_downstream"),
-    FILTER(
-            "filter",
-            FilterSubject::new,
-            "recovery",
-            "gates",
-            "state",
-            "parallelism",
-            "subtask",
-            "max_parallelism",
-            "rescaled",
-            "page",
-            "buffers",
-            "partial_in_memory",
-            "segment",
-            "files");
+    ASSIGNMENT("assignment", AssignmentSubject::new, AssignmentSubject.FIELDS),
+    FILTER("filter", FilterSubject::new, FilterSubject.FIELDS);
 
     private interface Factory {
         Subject make(JsonNode config) throws BadRequest, IOException;

@@ -30,6 +30,9 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Obje
 /** The state assignment of Flink. Each question is asked at least twice, since Flink must not answer by chance. */
 public final class AssignmentSubject implements Subject {
 
+    /** Those of its configuration. */
+    public static final String[] FIELDS = {"vertices", "edges", "output_on_downstream"};
+
     /** Whether consumers can recover the output state of their producers. */
     public static final boolean CAN_RECOVER_ON_DOWNSTREAM = Assignments.CAN_RECOVER_ON_DOWNSTREAM;
 

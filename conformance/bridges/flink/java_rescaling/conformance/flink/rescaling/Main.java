@@ -2,6 +2,8 @@ package conformance.flink.rescaling;
 
 import conformance.flink.BadRequest;
 import conformance.flink.Errors;
+import conformance.flink.Features;
+import conformance.flink.FilterSubject;
 import conformance.flink.Json;
 import conformance.flink.Offer;
 import conformance.flink.Program;
@@ -15,6 +17,7 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Obje
 public final class Main implements Offer {
 
     private static final String ASSIGNMENT = "assignment";
+    private static final String FILTER = "filter";
 
     private Main() {}
 
@@ -29,25 +32,26 @@ public final class Main implements Offer {
 
     @Override
     public ArrayNode capabilities() {
-        ArrayNode found = Json.array().add("resources").add("output-recovered-upstream").add("rescales-forced-edges");
-        if (AssignmentSubject.CAN_RECOVER_ON_DOWNSTREAM) {
-            found.add("output-recovered-downstream");
-        }
-        return found;
+        return Features.capabilities();
     }
 
     @Override
     public ArrayNode components() {
-        return Json.array().add(ASSIGNMENT);
+        return Json.array().add(ASSIGNMENT).add(FILTER);
     }
 
     @Override
     public Subject open(String component, JsonNode config) throws BadRequest {
-        if (!component.equals(ASSIGNMENT)) {
-            throw new BadRequest("unknown component \"" + component + "\"");
+        switch (component) {
+            case ASSIGNMENT:
+                Json.only(config, AssignmentSubject.FIELDS);
+                return new AssignmentSubject(config);
+            case FILTER:
+                Json.only(config, FilterSubject.FIELDS);
+                return new FilterSubject(config);
+            default:
+                throw new BadRequest("unknown component \"" + component + "\"");
         }
-        Json.only(config, "vertices", "edges", "output_on_downstream");
-        return new AssignmentSubject(config);
     }
 
     @Override

@@ -8,13 +8,13 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Arra
  * The capabilities of the Flink on the class path. They follow from its methods, never from its version or behaviour: a
  * release that has a feature with a bug must fail the properties of the feature, and not skip them.
  */
-final class Features {
+public final class Features {
 
     private static final String NETWORK = "org.apache.flink.runtime.io.network.";
 
     private Features() {}
 
-    static ArrayNode capabilities() {
+    public static ArrayNode capabilities() {
         // The adapter itself provides the first three, with its recording writer and its counting recycler.
         ArrayNode found = Json.array().add("faults").add("persisted-readback").add("resources").add("unions");
         found.add("rescales-forced-edges").add("filters-records");

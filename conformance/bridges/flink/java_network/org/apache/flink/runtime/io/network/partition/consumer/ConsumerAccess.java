@@ -22,12 +22,12 @@ import org.apache.flink.runtime.io.network.TaskEventPublisher;
 import org.apache.flink.runtime.io.network.buffer.Buffer;
 import org.apache.flink.runtime.io.network.buffer.BufferPool;
 import org.apache.flink.runtime.io.network.metrics.InputChannelMetrics;
+import org.apache.flink.runtime.io.network.partition.Differences;
 import org.apache.flink.runtime.io.network.partition.PartitionProducerStateProvider;
 import org.apache.flink.runtime.io.network.partition.ResultPartitionID;
 import org.apache.flink.runtime.io.network.partition.ResultPartitionManager;
 import org.apache.flink.runtime.io.network.partition.ResultPartitionType;
 import org.apache.flink.runtime.io.network.partition.ResultSubpartitionIndexSet;
-import org.apache.flink.runtime.jobgraph.IntermediateDataSetID;
 import org.apache.flink.runtime.jobgraph.IntermediateResultPartitionID;
 import org.apache.flink.runtime.jobgraph.JobVertexID;
 import org.apache.flink.runtime.throughput.ThroughputCalculator;
@@ -70,7 +70,7 @@ public final class ConsumerAccess {
             super(
                     "conformance",
                     0,
-                    new IntermediateDataSetID(new JobVertexID(0, 0), 0),
+                    Differences.dataSet(new JobVertexID(0, 0), 0),
                     ResultPartitionType.PIPELINED_BOUNDED,
                     1,
                     (dataSet, partition, handler) -> handler.accept(new BothRun()),
@@ -155,7 +155,7 @@ public final class ConsumerAccess {
                 new SingleInputGate(
                         "conformance",
                         index,
-                        new IntermediateDataSetID(new JobVertexID(0, 0), index),
+                        Differences.dataSet(new JobVertexID(0, 0), index),
                         ResultPartitionType.PIPELINED_BOUNDED,
                         channels,
                         (dataSet, partition, handler) -> {},
@@ -358,7 +358,7 @@ public final class ConsumerAccess {
     }
 
     public static boolean isEndOfRecoveredState(Object event) {
-        return event instanceof EndOfInputChannelStateEvent;
+        return Differences.endsInputState(event);
     }
 
     // ---- reflection ------------------------------------------------------------------------------------------------

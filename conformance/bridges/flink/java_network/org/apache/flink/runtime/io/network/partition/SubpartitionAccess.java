@@ -5,7 +5,6 @@ import org.apache.flink.runtime.checkpoint.channel.ChannelStateWriter;
 import org.apache.flink.runtime.executiongraph.ExecutionAttemptID;
 import org.apache.flink.runtime.executiongraph.ExecutionGraphID;
 import org.apache.flink.runtime.io.network.buffer.BufferPool;
-import org.apache.flink.runtime.jobgraph.IntermediateDataSetID;
 import org.apache.flink.runtime.jobgraph.IntermediateResultPartitionID;
 import org.apache.flink.runtime.jobgraph.JobVertexID;
 import org.apache.flink.runtime.scheduler.strategy.ExecutionVertexID;
@@ -53,7 +52,7 @@ public final class SubpartitionAccess {
                         null, // no compression
                         SubpartitionAccess::noPool);
         for (int index = 0; index < count; index++) {
-            subpartitions[index] = new PipelinedSubpartition(index, exclusiveBuffers, BUFFER_SIZE, partition);
+            subpartitions[index] = Differences.subpartition(index, exclusiveBuffers, BUFFER_SIZE, partition);
         }
         partition.setChannelStateWriter(writer);
         return partition;
@@ -88,7 +87,7 @@ public final class SubpartitionAccess {
     private static ResultPartitionID id(JobVertexID vertex) {
         ExecutionGraphID graph = new ExecutionGraphID(vertex.getBytes());
         return new ResultPartitionID(
-                new IntermediateResultPartitionID(new IntermediateDataSetID(vertex, 0), 0),
+                new IntermediateResultPartitionID(Differences.dataSet(vertex, 0), 0),
                 new ExecutionAttemptID(graph, new ExecutionVertexID(vertex, 0), 0));
     }
 }

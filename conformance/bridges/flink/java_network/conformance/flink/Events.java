@@ -14,7 +14,7 @@ import org.apache.flink.runtime.io.network.api.SubtaskConnectionDescriptor;
 import org.apache.flink.runtime.io.network.api.serialization.EventSerializer;
 import org.apache.flink.runtime.io.network.buffer.Buffer;
 import org.apache.flink.runtime.io.network.buffer.BufferConsumer;
-import org.apache.flink.runtime.io.network.partition.consumer.EndOfOutputChannelStateEvent;
+import org.apache.flink.runtime.io.network.partition.Differences;
 import org.apache.flink.runtime.state.CheckpointStorageLocationReference;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
@@ -124,7 +124,7 @@ final class Events {
         if (event instanceof LabelledEvent) {
             return Json.tagged("event").put("label", ((LabelledEvent) event).label());
         }
-        if (event instanceof EndOfOutputChannelStateEvent) {
+        if (Differences.endsOutputState(event)) {
             return Json.tagged("recovery-completion");
         }
         if (event instanceof EndOfData) {
@@ -157,7 +157,7 @@ final class Events {
                         (int) Json.number(Json.field(element, "old_subtask")),
                         (int) Json.number(Json.field(element, "old_channel")));
             case "recovery-completion":
-                return EndOfOutputChannelStateEvent.INSTANCE;
+                return Differences.endOfOutputState();
             case "end-of-data":
                 return new EndOfData(StopMode.DRAIN);
             case "end-of-partition":

@@ -58,7 +58,13 @@ import org.apache.flink.util.CloseableIterator;
  * demultiplexer; and the channels that the recovered ones are converted to. With recover-first the channels have as
  * many buffers as they ask for, so that nothing waits: in memory Flink never waits itself.
  */
-final class FilterSubject implements Subject {
+public final class FilterSubject implements Subject {
+
+    /** Those of its configuration. */
+    public static final String[] FIELDS = {
+        "recovery", "gates", "state", "parallelism", "subtask", "max_parallelism", "rescaled", "page", "buffers",
+        "partial_in_memory", "segment", "files"
+    };
 
     private static final String STATE_READ = "channel-state-read";
     private static final String PARTITIONER = "partitioner";
@@ -90,7 +96,7 @@ final class FilterSubject implements Subject {
     /** Segments of recover-first that were given out and not given back. */
     private int roomy;
 
-    FilterSubject(JsonNode config) throws BadRequest {
+    public FilterSubject(JsonNode config) throws BadRequest {
         Recovery.check(config);
         if (Recovery.isNone(config)) {
             throw new BadRequest("a filter recovers");
