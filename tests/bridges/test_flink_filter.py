@@ -158,6 +158,70 @@ def test_what_fails_ends_the_fetch(filtering, recovery, place):
     assert port.resources().segments == 0
 
 
+CHUNKS = {"first": 0, "middle": 1, "last": 2}
+
+
+def large(recovery):
+    """A record that is kept, of three chunks and a half, and one that comes before it."""
+    kept = next(key for key in range(100) if is_mine(Record(1, key, 40)))
+    return job(recovery, virtual(0, Record(1, kept, 40), Record(2, kept, 3 * 4096 + 100)), ambiguous=(0,), buffers=8)
+
+
+@pytest.mark.parametrize("recovery", DESIGNS)
+@pytest.mark.parametrize("place", ["channel-state-read", "buffer-pool", "channel-push"])
+@pytest.mark.parametrize("chunk", CHUNKS)
+def test_at_each_chunk_of_a_record_what_fails_ends_the_fetch(filtering, recovery, place, chunk):
+    config = large(recovery)
+    kind = FaultKind.ENDS if place == "buffer-pool" else FaultKind.THROWS
+    port = filtering(config)
+    port.begin()
+    lengths = [40, *([4096] * 3), 100]
+    before = 1 + CHUNKS[chunk] + (chunk == "last")
+    for length in lengths[:before]:
+        port.read(0, length)
+    assert port.fault(place, kind, 1)
+    with pytest.raises(PortError) as caught:  # noqa: PT012, which chunk asks for a buffer is the design's business
+        for length in lengths[before:]:
+            port.read(0, length)
+    assert caught.value.kind is ErrorKind.IO
+    assert port.signals == [FaultStruck(place, kind)]
+    port.release()
+
+
+@pytest.mark.parametrize("recovery", DESIGNS)
+def test_a_read_that_gets_fewer_bytes_goes_on(filtering, recovery):
+    records = [Record(number, number, 200) for number in range(4)]
+    config = job(recovery, virtual(0, *records))
+    port = filtering(config)
+    port.begin()
+    assert port.fault("channel-state-read", FaultKind.SHORT, 1)
+    assert recover(port, config) == records
+    assert port.signals == []
+
+
+@pytest.mark.parametrize("recovery", DESIGNS)
+def test_what_producers_had_not_sent_comes_behind_all_else(filtering, recovery):
+    records = [Record(number, number, 40) for number in range(4)]
+    first = Virtual(0, 0, 0, tuple(records[:2]), 50)
+    config = job(recovery, first, virtual(1, *records[2:]), ambiguous=())
+    port = filtering(config)
+    port.begin()
+    for number, length in ((0, 50), (1, 80), (0, 30)):
+        port.read(number, length)
+    port.end()
+    assert sorted(take_all(port), key=records.index) == records
+    port.release()
+    assert port.resources().segments == 0
+
+
+def test_a_release_interrupts_the_fetch(filtering):
+    port = filtering(large(Recovery.RECOVER_FIRST))
+    port.begin()
+    port.read(0, 40)
+    port.release()
+    assert port.resources().segments == 0
+
+
 @pytest.mark.parametrize("recovery", DESIGNS)
 def test_an_unknown_old_subtask_is_refused(filtering, recovery):
     config = job(recovery, virtual(2, Record(1, 5, 40)))

@@ -11,10 +11,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.configuration.Configuration;
-import org.apache.flink.core.fs.FSDataInputStream;
-import org.apache.flink.core.fs.FSDataInputStreamWrapper;
 import org.apache.flink.core.memory.MemorySegment;
 import org.apache.flink.core.memory.MemorySegmentFactory;
 import org.apache.flink.runtime.checkpoint.InflightDataRescalingDescriptor;
@@ -23,7 +22,6 @@ import org.apache.flink.runtime.checkpoint.RescaleMappings;
 import org.apache.flink.runtime.checkpoint.channel.ChannelStateWriter;
 import org.apache.flink.runtime.checkpoint.channel.InputChannelInfo;
 import org.apache.flink.runtime.checkpoint.channel.StateFetch;
-import org.apache.flink.runtime.checkpoint.channel.StateFetches;
 import org.apache.flink.runtime.event.AbstractEvent;
 import org.apache.flink.runtime.io.network.api.SubtaskConnectionDescriptor;
 import org.apache.flink.runtime.io.network.api.serialization.EventSerializer;
@@ -37,9 +35,8 @@ import org.apache.flink.runtime.io.network.partition.consumer.ConsumerAccess;
 import org.apache.flink.runtime.io.network.partition.consumer.InputChannel;
 import org.apache.flink.runtime.io.network.partition.consumer.InputGate;
 import org.apache.flink.runtime.io.network.partition.consumer.RecoveredInputChannel;
-import org.apache.flink.runtime.io.network.partition.consumer.RoomyChannel;
+import org.apache.flink.runtime.io.network.partition.consumer.WatchedChannel;
 import org.apache.flink.runtime.io.network.partition.consumer.SingleInputGate;
-import org.apache.flink.runtime.state.memory.ByteStreamStateHandle;
 import org.apache.flink.runtime.util.ConfigurationParserUtils;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
@@ -54,8 +51,8 @@ import org.apache.flink.streaming.runtime.watermarkstatus.WatermarkStatus;
 import org.apache.flink.util.CloseableIterator;
 
 /**
- * The fetch of recovered channel state into real gates of local channels, chunk by chunk; Flink's filter or its
- * demultiplexer; and the channels that the recovered ones are converted to. With recover-first the channels have as
+ * Flink's reader of channel state, with its filter, into real gates of local channels; its demultiplexer; and the channels
+ * that the recovered ones are converted to. With recover-first the channels have as
  * many buffers as they ask for, so that nothing waits: in memory Flink never waits itself.
  */
 public final class FilterSubject implements Subject {
@@ -68,8 +65,16 @@ public final class FilterSubject implements Subject {
 
     private static final String STATE_READ = "channel-state-read";
     private static final String PARTITIONER = "partitioner";
-    private static final Set<String> PLACES =
-            Set.of(STATE_READ, PARTITIONER, ValueSerializer.READ, ValueSerializer.WRITE);
+    private static final String BUFFER_POOL = "buffer-pool";
+    private static final String CHANNEL_PUSH = "channel-push";
+    private static final Map<String, Set<String>> PLACES =
+            Map.of(
+                    STATE_READ, Set.of("throws", "short"),
+                    PARTITIONER, Set.of("throws"),
+                    ValueSerializer.READ, Set.of("throws"),
+                    ValueSerializer.WRITE, Set.of("throws"),
+                    BUFFER_POOL, Set.of("ends"),
+                    CHANNEL_PUSH, Set.of("throws"));
     private static final String[] FOLDERS = {System.getProperty("java.io.tmpdir")};
 
     private final Signals signals = new Signals();
@@ -93,6 +98,8 @@ public final class FilterSubject implements Subject {
     /** What the task has failed with. */
     private Exception failed;
     private int nextBuffer;
+    /** No later request for a buffer succeeds. */
+    private boolean hasPoolFailed;
     /** Segments of recover-first that were given out and not given back. */
     private int roomy;
 
@@ -220,7 +227,8 @@ public final class FilterSubject implements Subject {
         for (JsonNode gate : Json.field(config, "gates")) {
             openGate(gates.size(), Json.field(Json.field(gate, "mapping"), "channels").size(), buffers);
         }
-        fetch = StateFetches.begin(gates.toArray(new InputGate[0]), task);
+        List<StateFetch.Virtual> virtuals = sources.stream().map(one -> one.virtual).collect(Collectors.toList());
+        fetch = new StateFetch(virtuals, gates.toArray(new InputGate[0]), task, this::readContent);
     }
 
     private void openGate(int number, int channels, int buffers) throws IOException {
@@ -242,9 +250,7 @@ public final class FilterSubject implements Subject {
         InputChannel[] made = new InputChannel[channels];
         for (int channel = 0; channel < channels; channel++) {
             RecoveredInputChannel recovered =
-                    isInMemory
-                            ? ConsumerAccess.recoveredLocal(gate, channel, id, manager, exclusive, null)
-                            : new RoomyChannel(gate, channel, id, manager, this::roomyBuffer);
+                    new WatchedChannel(gate, channel, id, manager, isInMemory ? exclusive : 0, calls);
             recovered.setChannelStateWriter(writer);
             made[channel] = recovered;
             targets.add(new Target(gate, new InputChannelInfo(number, channel), recovered));
@@ -252,6 +258,24 @@ public final class FilterSubject implements Subject {
         gate.setInputChannels(made);
         gates.add(gate);
     }
+
+    /** What a recovered channel is asked for, and what it is handed. */
+    private final WatchedChannel.Calls calls =
+            new WatchedChannel.Calls() {
+                @Override
+                public Buffer requested() throws IOException {
+                    hasPoolFailed = hasPoolFailed || faults.strike(BUFFER_POOL) != null;
+                    if (hasPoolFailed) {
+                        throw Faults.failure(BUFFER_POOL);
+                    }
+                    return isInMemory ? null : roomyBuffer();
+                }
+
+                @Override
+                public void pushed() {
+                    faults.throwUnchecked(CHANNEL_PUSH);
+                }
+            };
 
     private Buffer roomyBuffer() {
         roomy++;
@@ -263,31 +287,19 @@ public final class FilterSubject implements Subject {
         segment.free(); // so that a later read fails
     }
 
-    private void read(Source source, int length) throws IOException, InterruptedException {
+    private void read(Source source, int length) throws Exception {
         if (length > 0) {
-            byte[] chunk = source.next(length);
-            fetch.read(segment(chunk), source.channel, source.oldSubtask);
+            boolean isOutput = source.isOutput();
+            fetch.read(source.virtual, isOutput, source.next(length));
         }
     }
 
-    /** A segment as it is stored: its length, then its bytes. */
-    private FSDataInputStream segment(byte[] chunk) throws IOException {
-        byte[] stored = ByteBuffer.allocate(Integer.BYTES + chunk.length).putInt(chunk.length).put(chunk).array();
-        return new FSDataInputStreamWrapper(new ByteStreamStateHandle("chunk", stored).openInputStream()) {
-            @Override
-            public int read(byte[] into, int offset, int length) throws IOException {
-                String kind = getPos() < Integer.BYTES ? null : faults.strike(STATE_READ);
-                if ("throws".equals(kind)) {
-                    throw Faults.failure(STATE_READ);
-                }
-                return super.read(into, offset, length);
-            }
-
-            @Override
-            public int read(byte[] into) throws IOException {
-                return read(into, 0, into.length);
-            }
-        };
+    private int readContent(int wanted) throws IOException {
+        String kind = faults.strike(STATE_READ);
+        if ("throws".equals(kind)) {
+            throw Faults.failure(STATE_READ);
+        }
+        return "short".equals(kind) ? (wanted + 1) / 2 : wanted;
     }
 
     // ---- the task
@@ -301,7 +313,7 @@ public final class FilterSubject implements Subject {
     private void convertIfReady() {
         boolean isReady =
                 isInMemory
-                        ? fetch.isClosed()
+                        ? fetch.hasEnded()
                         : targets.stream().allMatch(one -> ConsumerAccess.stateIsConsumed(one.recovered));
         if (isReady && !isConverted) {
             isConverted = true;
@@ -473,8 +485,8 @@ public final class FilterSubject implements Subject {
     // ---- faults, resources and the end
 
     private boolean fault(String place, String kind, long nth) {
-        boolean writes = isInMemory || !place.equals(ValueSerializer.WRITE);
-        if (!PLACES.contains(place) || !kind.equals("throws") || !writes) {
+        boolean isCalled = isInMemory || !place.equals(ValueSerializer.WRITE);
+        if (!isCalled || !PLACES.getOrDefault(place, Set.of()).contains(kind)) {
             return false;
         }
         faults.arm(place, kind, nth);
@@ -492,9 +504,9 @@ public final class FilterSubject implements Subject {
         return buffer.getMemorySegment().isOffHeap(); // as those of Flink's pool are
     }
 
-    private void release() throws IOException {
+    private void release() throws IOException, InterruptedException {
         if (fetch != null) {
-            fetch.close();
+            fetch.interrupt();
         }
         for (Target target : targets) {
             target.demultiplexer.clear();
@@ -515,22 +527,33 @@ public final class FilterSubject implements Subject {
     /** A virtual channel, and how much of it was read. */
     private static final class Source {
 
-        private final InputChannelInfo channel;
-        private final int oldSubtask;
+        private final StateFetch.Virtual virtual;
         private final ByteBuffer bytes;
+        private final int inputBytes;
 
         private Source(JsonNode virtual) throws BadRequest {
-            channel =
-                    new InputChannelInfo(
-                            (int) Json.number(Json.field(virtual, "gate")),
-                            (int) Json.number(Json.field(virtual, "old_channel")));
-            oldSubtask = (int) Json.number(Json.field(virtual, "old_subtask"));
             ByteArrayOutputStream all = new ByteArrayOutputStream();
             for (JsonNode element : Json.field(virtual, "elements")) {
                 all.writeBytes(Framing.encode(element));
             }
             int missing = virtual.path("missing").asInt(0);
             bytes = ByteBuffer.wrap(all.toByteArray(), 0, all.size() - missing);
+            inputBytes = (int) Json.number(Json.field(virtual, "input_bytes"));
+            InputChannelInfo channel =
+                    new InputChannelInfo(
+                            (int) Json.number(Json.field(virtual, "gate")),
+                            (int) Json.number(Json.field(virtual, "old_channel")));
+            this.virtual =
+                    new StateFetch.Virtual(
+                            channel,
+                            (int) Json.number(Json.field(virtual, "old_subtask")),
+                            inputBytes,
+                            bytes.limit() - inputBytes);
+        }
+
+        /** Whether what comes next was not sent by the producer. */
+        private boolean isOutput() {
+            return bytes.position() >= inputBytes;
         }
 
         private byte[] next(int length) {

@@ -2,17 +2,29 @@ package org.apache.flink.runtime.checkpoint.channel;
 
 import conformance.flink.FilteredInput;
 import conformance.flink.FilteringTask;
+import java.io.IOException;
 import java.util.Arrays;
+import java.util.List;
+import org.apache.flink.runtime.checkpoint.OperatorSubtaskState;
+import org.apache.flink.runtime.checkpoint.StateObjectCollection;
 import org.apache.flink.runtime.io.network.partition.consumer.InputGate;
+import org.apache.flink.runtime.state.InputChannelStateHandle;
 import org.apache.flink.streaming.runtime.io.recovery.RecordFilterContext;
-import org.apache.flink.util.Preconditions;
 
-/** The fetch of input state since 2.3, which may filter. */
-public final class StateFetches {
+/** How the reader of channel state is called since 2.3, which may filter. */
+final class StateFetches {
+
+    /** Whether a task recovers what its producers had not sent. */
+    static final boolean HAS_UPSTREAM_OUTPUT = true;
 
     private StateFetches() {}
 
-    public static StateFetch begin(InputGate[] gates, FilteringTask task) {
+    static void setUpstreamOutput(OperatorSubtaskState.Builder state, List<InputChannelStateHandle> handles) {
+        state.setUpstreamOutputBufferState(new StateObjectCollection<>(handles));
+    }
+
+    static void read(SequentialChannelStateReader reader, InputGate[] gates, FilteringTask task)
+            throws IOException, InterruptedException {
         RecordFilterContext.InputFilterConfig[] inputs =
                 Arrays.stream(task.inputs)
                         .map(one -> config(one, task.parallelism))
@@ -25,23 +37,7 @@ public final class StateFetches {
                         task.maxParallelism,
                         task.folders,
                         task.filtersWhileReading);
-        ChannelStateFilteringHandler filter =
-                context.isCheckpointingDuringRecoveryEnabled()
-                        ? ChannelStateFilteringHandler.createFromContext(context, gates)
-                        : null;
-        return new StateFetch(new InputChannelRecoveredStateHandler(gates, task.descriptor, filter)) {
-            @Override
-            protected void checkEnd() {
-                Preconditions.checkState(filter == null || !filter.hasPartialData(), "not all data has been consumed");
-            }
-
-            @Override
-            protected void closeFilter() {
-                if (filter != null) {
-                    filter.close();
-                }
-            }
-        };
+        reader.readInputData(gates, context);
     }
 
     private static RecordFilterContext.InputFilterConfig config(FilteredInput input, int parallelism) {

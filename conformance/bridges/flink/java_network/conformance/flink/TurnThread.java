@@ -42,7 +42,7 @@ public final class TurnThread {
     }
 
     /** Called by such a thread: it waits until it is asked to run. */
-    static void pause() throws InterruptedException {
+    public static void pause() throws InterruptedException {
         TurnThread current = CURRENT.get();
         if (current == null) {
             throw new AssertionError("this thread has no turns, so it must not wait");
