@@ -464,7 +464,7 @@ def records_reach_the_subtask_that_the_partitioner_selects(ledger: Ledger, seen:
 def both_ends_of_an_edge_agree(ledger: Ledger, seen: Asked) -> Judgement:
     """A new channel of a consumer continues the channels of those old producers from which its new producer recovers,
     and a new subpartition those of the old consumers from which its new consumer recovers. Where producers recover
-    nothing, they need no mapping."""
+    nothing, they need no mapping; and of a global edge, only the first consumer has records."""
     answer = ledger.answer
     if answer is None:
         return False
@@ -479,6 +479,8 @@ def both_ends_of_an_edge_agree(ledger: Ledger, seen: Asked) -> Judgement:
             if not needed and (partition is None or not producers.is_given):
                 continue
             for new, gate in enumerate(consumers.mappings):
+                if new and wire.kind is EdgeKind.GLOBAL:
+                    break  # no record reaches it, so that it has no state
                 looked = True
                 if wrong := _disagreement(partition, gate, at, new):
                     names = _subtask(plan, wire.producer, at), _subtask(plan, wire.consumer, new)
