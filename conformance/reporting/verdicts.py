@@ -33,6 +33,8 @@ class Tried:
     """Whether it is a known bug, which a campaign must find."""
     never_used: tuple[Capability, ...] = ()
     """What it claims, and no property that needs it was exercised."""
+    breaks_relations: bool = False
+    """Whether something changes what it does that must not."""
 
     @property
     def label(self) -> str:
@@ -48,7 +50,7 @@ class Tried:
     def verdict(self) -> str:
         """One or a few words about the implementation."""
         if not self.must_fail:
-            return self.counts.verdict
+            return Word.FAILED.shown if self.breaks_relations else self.counts.verdict
         return "FAILED, as it must" if self.causes else "not found, and it must be"
 
     @property

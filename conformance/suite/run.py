@@ -18,7 +18,7 @@ import pytest
 
 from conformance.components import COMPONENTS
 from conformance.driver import Program
-from conformance.engines.apart import find
+from conformance.engines.apart import Apart, find
 from conformance.engines.causes import likely_causes
 from conformance.engines.check import Check
 from conformance.engines.checking import check_any, check_any_with_hypothesis
@@ -31,13 +31,15 @@ from conformance.ports import (
     UnusableImplementation,
     offered_components,
 )
+from conformance.relations import RELATIONS, Relation, Subject, attempt
+from conformance.relations.apart import RelationWorker
 from conformance.reporting.claims import claims_remarks
 from conformance.reporting.columns import column_of_check, untested
 from conformance.reporting.ctrf import write_ctrf
 from conformance.reporting.page import check_index
 from conformance.reporting.reports_folder import print_reports
 from conformance.reporting.showing import print_verdicts
-from conformance.reporting.verdicts import Tried, Verdicts, never_used_in
+from conformance.reporting.verdicts import Remark, Tried, Verdicts, never_used_in
 from conformance.scenarios import SchemaError
 from conformance.suite.page import Result, print_page_of_run
 from conformance.suite.searches import HYPOTHESIS, Part, Searches
@@ -47,11 +49,14 @@ from conformance.system.text import indented, neutral_line
 
 TESTED = "conformance"
 """The user property with which the test of a property says to the process that prints the verdicts that it was run."""
+BROKEN = "conformance relation"
+"""The user property with which the test of a relation says to that process that it does not hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How long to search: scenarios per component, shards, and scenarios per component of Hypothesis."""
+    """How long to search: scenarios per component, shards, and scenarios per component of Hypothesis, which are the
+    examples of each relation as well."""
 
     scenarios: int
     shards: int
@@ -80,6 +85,17 @@ class Case:
         return f"{self.implementation}-{self.component}-{self.slug}"
 
 
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One relation of one component of one implementation: one test."""
+
+    implementation: str
+    relation: Relation
+
+    def __str__(self) -> str:
+        return f"{self.implementation}-{self.relation.component}-{self.relation.slug}"
+
+
 class ConformancePlugin:
     """One run of the suite. Each process of it makes each implementation once; together they run each search once."""
 
@@ -101,8 +117,8 @@ class ConformancePlugin:
             check_index(self.reports)
             known = option.known_failures
             self.entries: tuple[KnownFailure, ...] = load_known_failures(Path(known)) if known else ()
-            limits, here = _limits(option), option.conformance_in_process
-            self.implementations = {name: find(name, limits, in_process=here) for name in self.names}
+            self._limits, here = _limits(option), option.conformance_in_process
+            self.implementations = {name: find(name, self._limits, in_process=here) for name in self.names}
         except (UnusableImplementation, SchemaError, OSError) as error:
             raise pytest.UsageError(indented(str(error))) from None
         self.components = {name: self._offered(one) for name, one in self.implementations.items()}
@@ -114,6 +130,10 @@ class ConformancePlugin:
         self._searches = Searches(Path(self._folder), self._search)
         self._tested: set[tuple[str, str, str]] = set()
         """The implementation, component and property of every test that was run, in any process."""
+        self._broken: list[tuple[str, str, str]] = []
+        """The implementation, component and relation of every test that found that one does not hold."""
+        self._workers: dict[str, RelationWorker] = {}
+        """By implementation that runs apart, what tries relations on it."""
         if getattr(option, "dist", "no") == "load":
             option.dist = "loadgroup"  # the tests of a component need the same searches, so one process runs them
 
@@ -140,6 +160,28 @@ class ConformancePlugin:
         for name, components in self.components.items():
             for component in components:
                 yield from (Case(name, component, one.slug) for one in COMPONENTS[component].properties)
+
+    def trials(self) -> Iterator[Trial]:
+        """Yield every relation of every component, if the profile lets Hypothesis choose anything."""
+        for name, components in self.components.items() if self.profile.hypothesis else ():
+            for component in components:
+                yield from (Trial(name, one) for one in RELATIONS.get(component, ()))
+
+    def missing(self, trial: Trial) -> list[str]:
+        """Return the capabilities that a relation needs and that are neither claimed nor assumed."""
+        claims = self.implementations[trial.implementation].capabilities | self.assumed
+        return sorted(trial.relation.needs - claims)
+
+    def attempt(self, trial: Trial) -> str | None:
+        """Try a relation. Return why it does not hold, with the simplest example that was found; None if it holds."""
+        relation, name, count = trial.relation, trial.implementation, self.profile.hypothesis
+        found = self.implementations[name]
+        if not isinstance(found, Apart):
+            subject = Subject(found.components()[relation.component], found.capabilities | self.assumed)
+            return attempt(relation, subject, count, self.seed)
+        if name not in self._workers:
+            self._workers[name] = RelationWorker(name, self._limits)
+        return self._workers[name].attempt(relation, self.assumed, count, self.seed)
 
     def parts(self, name: str, component: str) -> list[Part]:
         """Return the parts of the search for a component."""
@@ -229,6 +271,9 @@ class ConformancePlugin:
             if name == TESTED and report.when == "teardown":
                 implementation, component, slug = cast("list[str]", value)
                 self._tested.add((implementation, component, slug))
+            if name == BROKEN and report.when == "teardown":
+                implementation, component, slug = cast("list[str]", value)
+                self._broken.append((implementation, component, slug))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -248,7 +293,14 @@ class ConformancePlugin:
 
     def _verdicts(self, reports: Path | None = None) -> Verdicts:
         tried = tuple(one.tried for one in self._results)
-        return Verdicts(tried, tuple(claims_remarks(tried)), reports)
+        return Verdicts(tried, (*self._relations_remarks(), *claims_remarks(tried)), reports)
+
+    def _relations_remarks(self) -> Iterator[Remark]:
+        """Yield what is said of the relations that do not hold."""
+        for name in self.components:
+            found = [f"{component}: {slug}" for one, component, slug in sorted(self._broken) if one == name]
+            if found:
+                yield Remark(f"{name}: what must change nothing does:", tuple(found), few=len(found))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         """Print what failed, grouped by likely cause, and a verdict for each implementation; write the page."""
@@ -284,13 +336,16 @@ class ConformancePlugin:
             checks.append(check)
             columns.append(untested(column_of_check(check, name, Standing(known, ())), tested))
         causes, unused = likely_causes(checks), never_used_in(checks)
-        tried = Tried(name, tuple(columns), causes, Standing(known, ()), never_used=unused)
+        broken = any(one == name for one, _, _ in self._broken)
+        tried = Tried(name, tuple(columns), causes, Standing(known, ()), never_used=unused, breaks_relations=broken)
         return Result(tried, tuple(checks), self.implementations[name])
 
     def pytest_unconfigure(self) -> None:
         """Close the implementations, since they may have started processes, and remove what was shared."""
         for implementation in self.implementations.values():
             implementation.close()
+        for worker in self._workers.values():
+            worker.close()
         if self._own_folder is not None:
             self._own_folder.cleanup()
 

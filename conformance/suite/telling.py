@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from conformance.driver import Property
 from conformance.engines.replay import Replay
 from conformance.ports import Capability, Implementation, UnusableImplementation, find_implementation
+from conformance.relations import Relation
 from conformance.reporting.specification import rule_text, specification_reference
 from conformance.reporting.story import Story, tell
 from conformance.scenarios import Scenario, encode_scenario
@@ -70,3 +71,9 @@ def _name(implementation: Implementation) -> str:
         registered = False
     kind = type(implementation)
     return implementation.name if registered else f"{kind.__module__}:{kind.__qualname__}"
+
+
+def relation_told(relation: Relation, why: str) -> list[str]:
+    """Returns what a failing test says of a relation: its statement, and why it does not hold."""
+    head = f"{relation.component}: {relation.slug} ({relation.invariant})"
+    return [head, *textwrap.wrap(relation.statement, WIDTH), *why.splitlines()]

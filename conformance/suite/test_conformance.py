@@ -1,4 +1,4 @@
-"""Tests every property of every component on every implementation that was named."""
+"""Tests every property and every relation of every component on every implementation that was named."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from conformance.engines.replay import replay
 from conformance.reporting.bug_report import report_folder_name
 from conformance.reporting.conclusion import report_violation
 from conformance.reporting.story import tell
-from conformance.suite.run import TESTED, Case, ConformancePlugin
+from conformance.suite.run import BROKEN, TESTED, Case, ConformancePlugin, Trial
 from conformance.suite.searches import Part
-from conformance.suite.telling import steps_told
+from conformance.suite.telling import relation_told, steps_told
 from conformance.system.text import neutral_line, neutral_lines
 from conformance.system.writing import NotWritten
 
@@ -28,7 +28,7 @@ def _plugin(config: pytest.Config) -> ConformancePlugin:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one test per part of a search, one per property, and one per known failure."""
+    """Make one test per part of a search, one per property, one per relation, and one per known failure."""
     plugin = _plugin(metafunc.config)
     if "part" in metafunc.fixturenames:
         parts = [pytest.param(one, marks=pytest.mark.xdist_group(str(one)), id=str(one)) for one in plugin.searches()]
@@ -39,6 +39,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             for one in plugin.cases()
         ]
         metafunc.parametrize("case", cases)
+    if "trial" in metafunc.fixturenames:
+        trials = [pytest.param(one, marks=pytest.mark.xdist_group(str(one)), id=str(one)) for one in plugin.trials()]
+        metafunc.parametrize("trial", trials)
     if "entry" in metafunc.fixturenames:
         entries = [
             (name, entry)
@@ -80,6 +83,17 @@ def test_property(case: Case, conformance: ConformancePlugin, record_property: A
         pytest.skip(neutral_line(f"not applicable: needs {needs}"))
     if verdict != Verdict.PASSED:
         pytest.skip(neutral_line(f"{verdict} in {check.tally.scenarios:,} scenarios"))
+
+
+def test_relation(trial: Trial, conformance: ConformancePlugin, record_property: Any) -> None:
+    """What must change nothing changed nothing in any example that Hypothesis drew."""
+    missing = conformance.missing(trial)
+    if missing:
+        pytest.skip(neutral_line(f"not applicable: needs {', '.join(missing)}"))
+    why = conformance.attempt(trial)
+    if why is not None:
+        record_property(BROKEN, [trial.implementation, trial.relation.component, trial.relation.slug])
+        pytest.fail(neutral_lines(relation_told(trial.relation, why)), pytrace=False)
 
 
 def test_known_failure(entry: tuple[str, KnownFailure], conformance: ConformancePlugin) -> None:

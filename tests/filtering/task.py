@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from conformance.driver.turns import whole
-from conformance.ports import EdgeKind, FilterConfig, FilteredGate, Recovery, RescaleMapping, Resources, Taken, Virtual
+from conformance.ports import EdgeKind, FilterConfig, FilteredGate, Recovery, RescaleMapping, Resources, Virtual
 from conformance.ports.framing import Record, Recovered, Unreadable, size_of
 from conformance.ports.key_groups import hash_of_number, key_group, owner
-from conformance.scheduling import PAUSED, Kernel
+from conformance.relations import Subject
+from conformance.relations.restoring import Restoring
 from reference_impl.state.filter.channel_state import Source
 from reference_impl.state.filter.filter import Filter
 
@@ -32,8 +32,8 @@ def kept(elements: Sequence[Recovered], subtask: int = 0, parallelism: int = 2) 
     ]
 
 
-class Task:
-    """A task that restores, whose operations run whole, and which takes whenever something has to wait for it."""
+class Task(Restoring):
+    """A task that restores, with its state in the order in which it is given."""
 
     def __init__(
         self,
@@ -46,27 +46,8 @@ class Task:
         sources: Sequence[Source] | None = options.pop("sources", None)
         make = options.pop("make", lambda config: Filter(config, sources))
         subtask = options.pop("subtask", 0)
-        self.config = FilterConfig(recovery, gates, state, options.pop("parallelism", 2), subtask, **options)
-        self.port = make(self.config)
-        self.kernel = Kernel(("fetch", "task", "drain"), fine=False)
-        self.found: dict[tuple[int, int], list[Recovered | Unreadable]] = {
-            (gate, channel): [] for gate, one in enumerate(gates) for channel in range(len(one.mapping.channels))
-        }
-        """By channel, the elements that the task has taken."""
-        self.ended: list[tuple[int, int]] = []
-        self.port.begin()
-
-    def read(self, virtual: int, length: int) -> None:
-        self.consume("fetch", self.port.read(virtual, length))
-
-    def consume(self, thread: str, operation: Any) -> Any:
-        """An operation, while the task takes all that there is."""
-        found = self.kernel.start(self.kernel.threads[thread], (thread,), operation)
-        while found is PAUSED:
-            self.take_all()
-            assert self.kernel.threads[thread].runnable, "everything was taken, and the operation still waits"
-            found = self.kernel.finish(self.kernel.threads[thread])
-        return found
+        config = FilterConfig(recovery, gates, state, options.pop("parallelism", 2), subtask, **options)
+        super().__init__(Subject(make, frozenset()), config)
 
     def read_all(self, cut: int = PAGE) -> None:
         """First all input state, then all output state; virtual channels alternate."""
@@ -86,30 +67,6 @@ class Task:
         """The whole recovery. Returns what every channel got."""
         self.read_all(cut)
         return self.finish()
-
-    def finish(self) -> list[list[Recovered | Unreadable]]:
-        """What is left of the recovery after everything was read. Returns what every channel got."""
-        whole(self.port.end())
-        if self.config.recovery is Recovery.PUSHED:
-            while self.consume("drain", self.port.drain()):
-                pass
-        self.take_all()
-        assert self.ended == list(self.found)
-        return list(self.found.values())
-
-    def take(self, gate: int = 0, channel: int = 0) -> Taken | None:
-        taken: Taken | None = whole(self.port.take(gate, channel))
-        return taken
-
-    def take_all(self) -> None:
-        """Take everything, and give it back."""
-        for gate, channel in self.found:
-            while (one := self.take(gate, channel)) is not None:
-                self.found[gate, channel] += one.elements
-                if one.buffer is not None:
-                    self.port.recycle(one.buffer)
-                if one.last:
-                    self.ended.append((gate, channel))
 
     def released(self) -> Resources:
         self.port.release()

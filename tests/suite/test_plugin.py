@@ -266,3 +266,17 @@ def test_an_implementation_that_ends_its_process_when_it_is_loaded_is_a_usage_er
     done = run(tmp_path, *SUITE, "--implementation", "hostile:Hostile", "--conformance-profile", "quick")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "its process exited with status 0" in done.stderr
+
+
+def test_a_relation_that_does_not_hold_fails_with_its_example(tmp_path):
+    options = ("--component", "assignment", "-k", "test_relation", "--implementation", "known-bug:B-A30")
+    done = run(tmp_path, *SUITE, *options)
+    assert done.returncode == 1, done.stdout
+    assert "assignment: earlier-questions-change-nothing (I-99)" in done.stdout
+    assert re.search(r"^example: Question\(job=AssignmentConfig\(", done.stdout, re.MULTILINE)
+    told = summary_of(done.stdout).splitlines()
+    assert told[-5:-3] == [
+        "known-bug:B-A30: what must change nothing does:", "  assignment: earlier-questions-change-nothing"
+    ]  # fmt: skip
+    assert told[-3].startswith("known-bug:B-A30: FAILED.")
+    assert "1 failed, 4 passed" in done.stdout
