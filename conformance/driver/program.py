@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias, get_args
 
 from conformance.driver.component import Component
 from conformance.driver.exactly import checked, judged
-from conformance.driver.judgement import Judgement, Kind, Several
+from conformance.driver.judgement import Broken, Judgement, Kind, Several
 from conformance.driver.ledger import PortLedger
 from conformance.driver.own_rules import ALWAYS_JUDGED, ANSWERS
 from conformance.driver.rule import Property
@@ -141,12 +141,19 @@ def _learning(learn: Callable[..., None], operands: int) -> Callable[[Any, Any],
 def _asked_together(
     given: Callable[[Any], bool], checks: Sequence[tuple[int, Callable[[Any, Any], Judgement]]]
 ) -> Callable[[Any, Any], Several | None]:
-    """Returns what asks rules that have something to judge only under a condition."""
+    """Returns what asks rules that have something to judge only under a condition. As if each were asked by itself,
+    none is asked after one that is broken, and each may rely on what those before it have judged."""
 
     def ask(ledger: Any, seen: Any) -> Several | None:
         if not given(ledger):
             return None
-        return Several(tuple((place, found) for place, check in checks if (found := check(ledger, seen))))
+        found: list[tuple[int, Judgement]] = []
+        for place, check in checks:
+            if judgement := check(ledger, seen):
+                found.append((place, judgement))
+                if isinstance(judgement, Broken):
+                    break
+        return Several(tuple(found))
 
     return ask
 

@@ -271,7 +271,14 @@ def test_rules_with_one_condition_ask_for_it_once_and_judge_only_then():
         )
 
     rules = (rule("first", True), rule("second", False), rule("third", Unsure("nobody looked")))
-    broken = (*rules, rule("fourth", Broken(FailureClass.LOST, "more", "less")), rule("fifth", True))
+    late: list[object] = []
+
+    def is_late(ledger: counter.Ledger, seen: object) -> bool:
+        late.append(seen)
+        return True
+
+    fifth = replace(rule("fifth", True), check=is_late)
+    broken = (*rules, rule("fourth", Broken(FailureClass.LOST, "more", "less")), fifth)
     twice = (("add", 1), ("add", 2))
 
     def run(some: tuple[Property, ...]) -> tuple[Program, Run]:
@@ -288,6 +295,7 @@ def test_rules_with_one_condition_ask_for_it_once_and_judge_only_then():
     _, found = run(broken)
     assert found.violation is not None
     assert found.violation.property.slug == "fourth"
+    assert late == []  # it may rely on the fourth
     with pytest.raises(ValueError, match="sixth has a condition, so it must be judged after learning"):
         replace(rules[0], slug="sixth", after_learning=False)
 

@@ -39,6 +39,17 @@ class Ledger(PortLedger):
         self.restores = 0
         """How many restores have succeeded."""
 
+    # ---- queries -----------------------------------------------------------------------------------------------------
+    def is_answered(self) -> bool:
+        """Returns whether the last question was not refused."""
+        return self.answer is not None
+
+    @property
+    def assigned(self) -> Answer:
+        """Returns what was assigned when it was asked last, which was not refused."""
+        assert self.answer is not None
+        return self.answer
+
     # ---- what the checkpoint holds, and how the job is changed -------------------------------------------------------
     def hold_input(self, vertex: int, subtask: int, gate: int, channel: int) -> None:
         """Notes that the checkpoint has state of a channel."""

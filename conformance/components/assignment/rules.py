@@ -23,6 +23,7 @@ rule = RULES.rule
 Asked = Seen[tuple[Assigned, ...]]
 ASSIGNED = steps.assign, steps.assign_doubtful
 """The cases in which state is assigned."""
+ANSWERED = Ledger.is_answered
 
 
 # ---- in words --------------------------------------------------------------------------------------------------------
@@ -110,13 +111,11 @@ def an_edge_without_state_does_not_stop_the_others(ledger: Ledger, seen: Asked) 
 
 
 # ---- whom the answer is for ------------------------------------------------------------------------------------------
-@rule(*ASSIGNED, invariant="I-12", after_learning=True)
+@rule(*ASSIGNED, invariant="I-12", after_learning=True, given=ANSWERED)
 def each_new_subtask_is_assigned_its_state_once(ledger: Ledger, seen: Asked) -> Judgement:
     """Each new subtask is assigned once what it recovers, and no other subtask is. The new subtasks are those of the
     job as it is restored, also after an earlier restore."""
-    answer = ledger.answer
-    if answer is None:
-        return False
+    answer = ledger.assigned
     for one, why in answer.strays:
         where = _subtask(answer.plan, one.vertex, one.subtask)
         owed = (
@@ -130,13 +129,11 @@ def each_new_subtask_is_assigned_its_state_once(ledger: Ledger, seen: Asked) -> 
     return bool(seen.value)
 
 
-@rule(*ASSIGNED, invariant="I-77", tickets=("FLINK-31963",), after_learning=True)
+@rule(*ASSIGNED, invariant="I-77", tickets=("FLINK-31963",), after_learning=True, given=ANSWERED)
 def a_vertex_without_state_of_its_own_takes_part(ledger: Ledger, seen: Asked) -> Judgement:
     """If there is state of an edge, at whichever end, all new subtasks of both its vertices are assigned what they
     recover and what is mapped."""
-    answer = ledger.answer
-    if answer is None:
-        return False
+    answer = ledger.assigned
     plan = answer.plan
     for vertex in plan.vertices_with_state():
         if None in answer.of[vertex]:
@@ -147,14 +144,12 @@ def a_vertex_without_state_of_its_own_takes_part(ledger: Ledger, seen: Asked) ->
 
 
 # ---- what is mapped --------------------------------------------------------------------------------------------------
-@rule(*ASSIGNED, invariant="I-12", after_learning=True)
+@rule(*ASSIGNED, invariant="I-12", after_learning=True, given=ANSWERED)
 def a_mapping_names_subtasks_and_channels_that_are_there(ledger: Ledger, seen: Asked) -> Judgement:
     """A mapping names old subtasks of its vertex, each once; as ambiguous, some of those; and for each new subtask at
     the other end of the edge a channel. Each old channel of a gate goes on in exactly one of them, so that a gate whose
     producers are fewer than before needs a mapping."""
-    answer = ledger.answer
-    if answer is None:
-        return False
+    answer = ledger.assigned
     plan, graph = answer.plan, answer.plan.graph
     looked = False
     for one in answer.mapped:
@@ -207,13 +202,11 @@ def _misshapen_channels(
     return None
 
 
-@rule(*ASSIGNED, invariant="I-83", tickets=("FLINK-38267", "FLINK-38483"), after_learning=True)
+@rule(*ASSIGNED, invariant="I-83", tickets=("FLINK-38267", "FLINK-38483"), after_learning=True, given=ANSWERED)
 def an_edge_without_state_is_not_mapped(ledger: Ledger, seen: Asked) -> Judgement:
     """Through a gate or a partition whose edge has no state, nothing is recovered, and it names no old subtask, also if
     other gates are mapped."""
-    answer = ledger.answer
-    if answer is None:
-        return False
+    answer = ledger.assigned
     plan, graph = answer.plan, answer.plan.graph
     looked = False
     for one in answer.mapped:
@@ -232,14 +225,12 @@ def an_edge_without_state_is_not_mapped(ledger: Ledger, seen: Asked) -> Judgemen
     return looked
 
 
-@rule(*ASSIGNED, invariant="I-12", after_learning=True)
+@rule(*ASSIGNED, invariant="I-12", after_learning=True, given=ANSWERED)
 def nothing_is_mapped_where_nothing_is_rescaled(ledger: Ledger, seen: Asked) -> Judgement:
     """If neither the consumer of an edge nor any producer of that is rescaled, each subtask recovers, at both ends of
     the edge, what the old subtask with its number had, in the same channels, and filters nothing; unless the consumer
     is behind a user's partitioner, which may send its records anywhere."""
-    answer = ledger.answer
-    if answer is None:
-        return False
+    answer = ledger.assigned
     plan, graph = answer.plan, answer.plan.graph
     looked = False
     for wire in plan.with_state:
@@ -276,13 +267,11 @@ def _recovers(one: RescaleMapping | None) -> str:
 
 
 # ---- who recovers what -----------------------------------------------------------------------------------------------
-@rule(*ASSIGNED, invariant="I-84", tickets=("FLINK-22686",), after_learning=True)
+@rule(*ASSIGNED, invariant="I-84", tickets=("FLINK-22686",), after_learning=True, given=ANSWERED)
 def state_goes_to_the_gate_of_its_edge(ledger: Ledger, seen: Asked) -> Judgement:
     """A subtask recovers state of no gate or partition but that of which the checkpoint has it, also if two edges join
     the same vertices."""
-    answer = ledger.answer
-    if answer is None:
-        return False
+    answer = ledger.assigned
     for one, handle in answer.unheld:
         what = (
             f"channel {handle.old_channel} of gate {handle.gate}"
@@ -294,12 +283,12 @@ def state_goes_to_the_gate_of_its_edge(ledger: Ledger, seen: Asked) -> Judgement
     return answer.plan.held > 0
 
 
-@rule(*ASSIGNED, invariant="I-85", after_learning=True)
+@rule(*ASSIGNED, invariant="I-85", after_learning=True, given=ANSWERED)
 def output_state_is_recovered_at_one_end(ledger: Ledger, seen: Asked) -> Judgement:
     """If output state is recovered downstream, its producers recover none of it; otherwise, its consumers recover
     none."""
-    answer = ledger.answer
-    if answer is None or not answer.plan.outputs:
+    answer = ledger.assigned
+    if not answer.plan.outputs:
         return False
     for one in answer.misplaced:
         owed = f"{_state(answer.plan, one)} must be recovered at the other end of its edge"
@@ -307,12 +296,10 @@ def output_state_is_recovered_at_one_end(ledger: Ledger, seen: Asked) -> Judgeme
     return True
 
 
-@rule(*ASSIGNED, invariant="I-77", after_learning=True)
+@rule(*ASSIGNED, invariant="I-77", after_learning=True, given=ANSWERED)
 def all_state_is_recovered(ledger: Ledger, seen: Asked) -> Judgement:
     """All state of the checkpoint is recovered by at least one new subtask."""
-    answer = ledger.answer
-    if answer is None:
-        return False
+    answer = ledger.assigned
     for one in answer.suspect:
         if not one.takers:
             owed = f"{_state(answer.plan, one)} must be recovered"
@@ -320,13 +307,11 @@ def all_state_is_recovered(ledger: Ledger, seen: Asked) -> Judgement:
     return answer.plan.held > 0
 
 
-@rule(*ASSIGNED, invariant="I-77", after_learning=True)
+@rule(*ASSIGNED, invariant="I-77", after_learning=True, given=ANSWERED)
 def what_several_recover_is_ambiguous_for_all(ledger: Ledger, seen: Asked) -> Judgement:
     """If several new subtasks recover the same state, its old subtask is ambiguous for each of them, so that each
     record is kept by one. Nobody recovers it twice."""
-    answer = ledger.answer
-    if answer is None:
-        return False
+    answer = ledger.assigned
     for one in answer.shared:
         takers = one.takers
         if len(set(takers)) < len(takers):
@@ -341,13 +326,11 @@ def what_several_recover_is_ambiguous_for_all(ledger: Ledger, seen: Asked) -> Ju
     return bool(answer.shared)
 
 
-@rule(*ASSIGNED, invariant="I-12", tickets=("FLINK-35351",), after_learning=True)
+@rule(*ASSIGNED, invariant="I-12", tickets=("FLINK-35351",), after_learning=True, given=ANSWERED)
 def only_what_can_be_filtered_is_ambiguous(ledger: Ledger, seen: Asked) -> Judgement:
     """State is ambiguous only at a consumer, and only on an edge whose partitioner says again where it sent a record:
     by key, to the first subtask, or as the user says; not on one that sends records in turn or by chance."""
-    answer = ledger.answer
-    if answer is None:
-        return False
+    answer = ledger.assigned
     plan = answer.plan
     looked = False
     for wire in plan.with_state:
@@ -366,13 +349,11 @@ def only_what_can_be_filtered_is_ambiguous(ledger: Ledger, seen: Asked) -> Judge
     return looked
 
 
-@rule(*ASSIGNED, invariant="I-77", after_learning=True)
+@rule(*ASSIGNED, invariant="I-77", after_learning=True, given=ANSWERED)
 def a_subtask_recovers_the_state_of_its_old_subtasks(ledger: Ledger, seen: Asked) -> Judgement:
     """A new subtask recovers, through a gate or partition, all state of those old subtasks that its mapping names, and
     nothing of others, so that it knows where what it reads belongs."""
-    answer = ledger.answer
-    if answer is None:
-        return False
+    answer = ledger.assigned
     for one in answer.suspect:
         takers, mapped = one.takers, one.ends.recoverers[one.key[0]]
         if missing := set(mapped) - set(takers):
@@ -389,13 +370,11 @@ def _of_kind(answer: Answer, *kinds: EdgeKind) -> list[Wire]:
     return [wire for wire in answer.plan.with_state if wire.kind in kinds]
 
 
-@rule(*ASSIGNED, invariant="I-12", after_learning=True)
+@rule(*ASSIGNED, invariant="I-12", after_learning=True, given=ANSWERED)
 def a_subtask_processes_no_keys_of_another(ledger: Ledger, seen: Asked) -> Judgement:
     """On a keyed edge, an old subtask that is not ambiguous for a new one had no key group that another new subtask
     owns now."""
-    answer = ledger.answer
-    if answer is None:
-        return False
+    answer = ledger.assigned
     plan = answer.plan
     looked = False
     for wire in _of_kind(answer, EdgeKind.HASH):
@@ -412,13 +391,11 @@ def a_subtask_processes_no_keys_of_another(ledger: Ledger, seen: Asked) -> Judge
     return looked
 
 
-@rule(*ASSIGNED, invariant="I-12", tickets=("FLINK-22686",), after_learning=True)
+@rule(*ASSIGNED, invariant="I-12", tickets=("FLINK-22686",), after_learning=True, given=ANSWERED)
 def the_new_owner_of_a_key_recovers_from_the_old_one(ledger: Ledger, seen: Asked) -> Judgement:
     """On a keyed edge with state, for each key group, the subtask that owns it now recovers from the one that owned
     it."""
-    answer = ledger.answer
-    if answer is None:
-        return False
+    answer = ledger.assigned
     plan = answer.plan
     looked = False
     for wire in _of_kind(answer, EdgeKind.HASH):
@@ -435,14 +412,12 @@ def the_new_owner_of_a_key_recovers_from_the_old_one(ledger: Ledger, seen: Asked
     return looked
 
 
-@rule(*ASSIGNED, invariant="I-12", tickets=("FLINK-35351",), after_learning=True)
+@rule(*ASSIGNED, invariant="I-12", tickets=("FLINK-35351",), after_learning=True, given=ANSWERED)
 def records_reach_the_subtask_that_the_partitioner_selects(ledger: Ledger, seen: Asked) -> Judgement:
     """State of an edge whose records all go to the first subtask is recovered there. State of an edge with a user's
     partitioner, which may select any subtask, is recovered by all of them, unless its vertex is not rescaled and one
     subtask recovers it."""
-    answer = ledger.answer
-    if answer is None:
-        return False
+    answer = ledger.assigned
     plan = answer.plan
     looked = False
     for wire in _of_kind(answer, EdgeKind.GLOBAL, EdgeKind.CUSTOM):
@@ -460,14 +435,12 @@ def records_reach_the_subtask_that_the_partitioner_selects(ledger: Ledger, seen:
     return looked
 
 
-@rule(*ASSIGNED, invariant="I-77", tickets=("FLINK-22686",), after_learning=True)
+@rule(*ASSIGNED, invariant="I-77", tickets=("FLINK-22686",), after_learning=True, given=ANSWERED)
 def both_ends_of_an_edge_agree(ledger: Ledger, seen: Asked) -> Judgement:
     """A new channel of a consumer continues the channels of those old producers from which its new producer recovers,
     and a new subpartition those of the old consumers from which its new consumer recovers. Where producers recover
     nothing, they need no mapping; and of a global edge, only the first consumer has records."""
-    answer = ledger.answer
-    if answer is None:
-        return False
+    answer = ledger.assigned
     plan = answer.plan
     looked = False
     for wire in plan.with_state:
