@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -470,3 +471,17 @@ def test_bytes_that_are_no_element_are_refused():
         assert kind_of(port.read, 0, len(data)) is ErrorKind.IO
         port.release()
         assert port.resources() == NOTHING
+
+
+# ---- lengths that contradict their body ------------------------------------------------------------------------------
+@pytest.mark.parametrize("recovery", [Recovery.IN_MEMORY, Recovery.PUSHED, Recovery.RECOVER_FIRST])
+@pytest.mark.parametrize("length", [0, -1, 35, 37])
+def test_a_length_that_contradicts_its_body_is_refused(length, recovery):
+    """filter.md X4 leaves it open."""
+    first, second = records(1, 2)
+    found = length.to_bytes(4, "big", signed=True) + encode(first)[4:] + encode(second)
+    state = virtual(first, second)
+    task = Task(state, recovery=recovery, sources=[BytesIO(found)])
+    with pytest.raises(PortError) as caught:
+        task.run()
+    assert caught.value.kind is ErrorKind.IO
