@@ -15,6 +15,7 @@ from conformance.ports import (
     Record,
     Recovery,
     RescaleMapping,
+    Resources,
     Taken,
     Virtual,
     Watermark,
@@ -186,6 +187,7 @@ def test_at_each_chunk_of_a_record_what_fails_ends_the_fetch(filtering, recovery
     assert caught.value.kind is ErrorKind.IO
     assert port.signals == [FaultStruck(place, kind)]
     port.release()
+    assert port.resources().segments == 0
 
 
 @pytest.mark.parametrize("recovery", DESIGNS)
@@ -240,3 +242,61 @@ def test_nothing_is_taken_before_the_end_in_memory(filtering):
     assert port.take(0, 0) is None
     port.end()
     assert port.take(0, 0) == Taken(0, (Record(1, 5, 40),))
+
+
+# ---- large records ---------------------------------------------------------------------------------------------------
+PAGE = 1 << 20
+RECORD_FILES = ("record-file-create", "record-file-write", "record-file-read")
+
+
+def huge(recovery):
+    """A record that goes to a file from its first chunk on, since it has more than five MiB."""
+    kept = next(key for key in range(100) if is_mine(Record(1, key, 40)))
+    record = Record(1, kept, 6 * PAGE + 100)
+    return record, job(recovery, virtual(0, record), ambiguous=(0,), page=PAGE, buffers=8)
+
+
+@pytest.mark.parametrize("recovery", DESIGNS)
+def test_a_large_record_is_in_a_file_until_it_has_ended(filtering, recovery):
+    record, config = huge(recovery)
+    port = filtering(config)
+    port.begin()
+    files = []
+    for length in (*([PAGE] * 6), 100):
+        port.read(0, length)
+        if recovery is Recovery.RECOVER_FIRST:
+            assert port.take(0, 0) in (None, Taken(elements=(record,)))
+        files.append(port.resources().files)
+    assert files == [1, 1, 1, 1, 1, 1, 0]
+    port.end()
+    port.release()
+    assert port.resources() == Resources(segments=0, files=0, listeners=0, futures=0)
+
+
+@pytest.mark.parametrize("recovery", DESIGNS)
+@pytest.mark.parametrize("place", RECORD_FILES)
+@pytest.mark.parametrize("chunk", [1, 4, 7])
+def test_what_fails_of_a_file_ends_the_fetch(filtering, recovery, place, chunk):
+    """The fault is armed before a chunk: the first, which makes the file, a middle and the last one."""
+    _, config = huge(recovery)
+    port = filtering(config)
+    port.begin()
+    lengths = [*([PAGE] * 6), 100]
+    failed = None
+    for number, length in enumerate(lengths, 1):
+        if number == chunk and not port.fault(place, FaultKind.THROWS, 1):
+            assert place == "record-file-create"
+            assert number > 1  # there is a file already
+            return
+        try:
+            port.read(0, length)
+            if recovery is Recovery.RECOVER_FIRST:
+                port.take(0, 0)
+        except PortError as error:
+            failed = error
+            break
+    assert failed is not None
+    assert failed.kind is ErrorKind.IO
+    assert port.signals == [FaultStruck(place, FaultKind.THROWS)]
+    port.release()
+    assert port.resources() == Resources(segments=0, files=0, listeners=0, futures=0)

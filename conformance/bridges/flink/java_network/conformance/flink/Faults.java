@@ -23,6 +23,10 @@ final class Faults {
         before.put(place, nth - 1);
     }
 
+    boolean isArmed(String place) {
+        return armed.containsKey(place);
+    }
+
     /**
      * Lets a request of a subpartition or of exclusive buffers throw, whichever channel makes it; returns false for other
      * places and kinds.

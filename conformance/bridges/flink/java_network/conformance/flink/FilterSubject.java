@@ -75,10 +75,10 @@ public final class FilterSubject implements Subject {
                     ValueSerializer.WRITE, Set.of("throws"),
                     BUFFER_POOL, Set.of("ends"),
                     CHANNEL_PUSH, Set.of("throws"));
-    private static final String[] FOLDERS = {System.getProperty("java.io.tmpdir")};
 
     private final Signals signals = new Signals();
     private final Faults faults = new Faults(signals);
+    private final RecordFiles files = new RecordFiles(faults);
     private final JsonNode config;
     private final boolean isInMemory;
     private final FilteringTask task;
@@ -98,6 +98,8 @@ public final class FilterSubject implements Subject {
     /** What the task has failed with. */
     private Exception failed;
     private int nextBuffer;
+    /** The size of the largest element. */
+    private int largest;
     /** No later request for a buffer succeeds. */
     private boolean hasPoolFailed;
     /** Segments of recover-first that were given out and not given back. */
@@ -134,7 +136,7 @@ public final class FilterSubject implements Subject {
                         (int) Json.number(Json.field(config, "subtask")),
                         maxParallelism,
                         isInMemory,
-                        FOLDERS);
+                        files.folders());
         for (JsonNode virtual : Json.field(config, "state")) {
             sources.add(new Source(virtual));
         }
@@ -228,7 +230,7 @@ public final class FilterSubject implements Subject {
             openGate(gates.size(), Json.field(Json.field(gate, "mapping"), "channels").size(), buffers);
         }
         List<StateFetch.Virtual> virtuals = sources.stream().map(one -> one.virtual).collect(Collectors.toList());
-        fetch = new StateFetch(virtuals, gates.toArray(new InputGate[0]), task, this::readContent);
+        fetch = new StateFetch(virtuals, gates.toArray(new InputGate[0]), task, content);
     }
 
     private void openGate(int number, int channels, int buffers) throws IOException {
@@ -294,13 +296,27 @@ public final class FilterSubject implements Subject {
         }
     }
 
-    private int readContent(int wanted) throws IOException {
-        String kind = faults.strike(STATE_READ);
-        if ("throws".equals(kind)) {
-            throw Faults.failure(STATE_READ);
-        }
-        return "short".equals(kind) ? (wanted + 1) / 2 : wanted;
-    }
+    private final StateFetch.Content content =
+            new StateFetch.Content() {
+                @Override
+                public int read(int wanted) throws IOException {
+                    String kind = faults.strike(STATE_READ);
+                    if ("throws".equals(kind)) {
+                        throw Faults.failure(STATE_READ);
+                    }
+                    if (isInMemory) {
+                        files.before();
+                    }
+                    return "short".equals(kind) ? (wanted + 1) / 2 : wanted;
+                }
+
+                @Override
+                public void dealtWith(Throwable failure) throws IOException {
+                    if (isInMemory) {
+                        files.after(failure);
+                    }
+                }
+            };
 
     // ---- the task
 
@@ -331,6 +347,10 @@ public final class FilterSubject implements Subject {
         } catch (Exception error) {
             failed = error;
             throw error;
+        } finally {
+            if (!isInMemory) {
+                files.after(failed);
+            }
         }
     }
 
@@ -406,8 +426,9 @@ public final class FilterSubject implements Subject {
         }
     }
 
-    private static void setNext(Target target, Buffer buffer) throws IOException {
+    private void setNext(Target target, Buffer buffer) throws IOException {
         if (buffer.isBuffer()) {
+            files.before();
             target.demultiplexer.setNextBuffer(buffer);
             return;
         }
@@ -484,7 +505,11 @@ public final class FilterSubject implements Subject {
 
     // ---- faults, resources and the end
 
-    private boolean fault(String place, String kind, long nth) {
+    private boolean fault(String place, String kind, long nth) throws IOException {
+        if (RecordFiles.PLACES.getOrDefault(place, Set.of()).contains(kind) && files.canFail(place, nth, largest)) {
+            faults.arm(place, kind, nth);
+            return true;
+        }
         boolean isCalled = isInMemory || !place.equals(ValueSerializer.WRITE);
         if (!isCalled || !PLACES.getOrDefault(place, Set.of()).contains(kind)) {
             return false;
@@ -494,10 +519,14 @@ public final class FilterSubject implements Subject {
     }
 
     /** A buffer of the heap, which Flink gives out if the pool has none, is counted as long as the task holds it. */
-    private ObjectNode resources() {
+    private ObjectNode resources() throws IOException {
         long heap = held.values().stream().filter(one -> one.getMaxCapacity() != page || !isPooled(one)).count();
         int pooled = memories.stream().mapToInt(Memory::taken).sum();
-        return Json.object().put("segments", pooled + roomy + heap).put("listeners", 0).put("futures", 0);
+        return Json.object()
+                .put("segments", pooled + roomy + heap)
+                .put("files", files.count())
+                .put("listeners", 0)
+                .put("futures", 0);
     }
 
     private static boolean isPooled(Buffer buffer) {
@@ -517,6 +546,7 @@ public final class FilterSubject implements Subject {
         for (PipelinedResultPartition partition : partitions) {
             partition.release();
         }
+        files.close();
     }
 
     @Override
@@ -525,7 +555,7 @@ public final class FilterSubject implements Subject {
     }
 
     /** A virtual channel, and how much of it was read. */
-    private static final class Source {
+    private final class Source {
 
         private final StateFetch.Virtual virtual;
         private final ByteBuffer bytes;
@@ -534,7 +564,9 @@ public final class FilterSubject implements Subject {
         private Source(JsonNode virtual) throws BadRequest {
             ByteArrayOutputStream all = new ByteArrayOutputStream();
             for (JsonNode element : Json.field(virtual, "elements")) {
-                all.writeBytes(Framing.encode(element));
+                byte[] one = Framing.encode(element);
+                largest = Math.max(largest, one.length);
+                all.writeBytes(one);
             }
             int missing = virtual.path("missing").asInt(0);
             bytes = ByteBuffer.wrap(all.toByteArray(), 0, all.size() - missing);
@@ -580,7 +612,7 @@ public final class FilterSubject implements Subject {
             demultiplexer =
                     isRescaled
                             ? Demultiplexers.create(info, task)
-                            : Demultiplexer.none(FOLDERS, task.inputs[info.getGateIdx()].serializer);
+                            : Demultiplexer.none(files.folders(), task.inputs[info.getGateIdx()].serializer);
         }
 
         /** The recovered channel, or the one that it was converted to. */

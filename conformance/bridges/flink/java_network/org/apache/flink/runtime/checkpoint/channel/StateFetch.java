@@ -37,6 +37,9 @@ public final class StateFetch {
     public interface Content {
         /** Returns how many of so many bytes are read. */
         int read(int wanted) throws IOException;
+
+        /** What was read is dealt with, or the fetch has failed with this; null if it has not. */
+        void dealtWith(Throwable failure) throws IOException;
     }
 
     private final TurnThread thread;
@@ -78,6 +81,11 @@ public final class StateFetch {
             StateFetches.read(reader, gates, task);
         } catch (Throwable thrown) {
             failure = thrown;
+        }
+        try {
+            content.dealtWith(isInterrupted ? null : failure);
+        } catch (IOException error) {
+            throw new AssertionError(error);
         }
     }
 
@@ -173,6 +181,7 @@ public final class StateFetch {
 
         /** The segment at this place: its length, then its content. Waits until the scenario reads something. */
         private byte[] segment(long offset) throws IOException {
+            content.dealtWith(null);
             Virtual virtual = virtuals.get((int) ((offset - FIRST) / APART % virtuals.size()));
             while (wanted == null && !isEnding && !isInterrupted) {
                 pause();
