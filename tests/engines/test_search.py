@@ -43,7 +43,7 @@ HISTORIES = {
     "spill": "9073b0f3c79f418a996efb92a419f95ab80afc1a0d774a938f61815fc3363d9c",
     "assignment": "6cb56b6c70f72c4628cd06c4f198121d448365b577bd375eecb70a9c610fab0f",
     "task-restore": "914700ddf8aad3c27cebf8de75479bb9d5dddd4a1f1d1b1cce1d052ff7ad9d04",
-    "filter": "a7ae31abe574b1d3d92bbbe0a1df51a95acd260dc329166b158ec8740e84f661",
+    "filter": "11feb64a896f4ef186c5a76d63b782f0975e162bf704fad2a476f1137930ec43",
 }
 
 

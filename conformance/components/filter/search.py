@@ -43,6 +43,7 @@ def _of_design(recovery: str) -> tuple[FilterScenarioConfig, ...]:
         one(watermarks="all", idle="one", records=1, interleaving="fine", buffers=2),
         one(idle="all", records=1, interleaving="fine", markers=True, cut=30),
         one(watermarks="all-but-one", idle="one", sizes=(25, 17)),
+        one(idle="for-good", records=1),
         one(idle="all", markers=True, records=1, cut=30), one(watermarks="all", empty=1, idle="one", records=1),
         one(watermarks="all", idle="all", markers=True, producers=(2, 1), scale=(2, 3), subtask=1, records=1),
         # large records, small pools

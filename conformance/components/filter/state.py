@@ -39,13 +39,14 @@ _PER_CHANNEL = 16
 
 
 class FilterScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True, cache_hash=True):
-    """`scale`: the parallelism of the vertex before and after. `producers`: that of the vertex in front of each gate.
-    `records`, `sizes`: how many records each virtual channel has, and their sizes in turn. `keep`: which of the records
-    of ambiguous old subtasks belong to this one. `watermarks`: which virtual channels have any. `idle`: which become
-    idle. `empty`: how many of the first virtual channels have no elements. `cut`: where output state begins, one byte
-    later in each further virtual channel; -1 if there is none. `missing`: how many bytes of the last virtual channel
-    are lost. `unknown`: what the gate does not know about the last one. `partial_in_memory`, `segment`: 0 for
-    what is usual. All others as in the configuration of the port."""
+    """`scale`: the parallelism of the vertex before and after. `producers`: that of the vertex in front of each
+    gate. `records`, `sizes`: how many records each virtual channel has, and their sizes in turn. `keep`: which of
+    the records of ambiguous old subtasks belong to this one. `watermarks`: which virtual channels have any. `idle`:
+    which become idle; with all, one becomes active again. `empty`: how many of the first virtual channels have no
+    elements. `cut`: where output state begins, one byte later in each further virtual channel; -1 if there is none.
+    `missing`: how many bytes of the last virtual channel are lost. `unknown`: what the gate does not know about the
+    last one. `partial_in_memory`, `segment`: 0 for what is usual. All others as in the configuration of the
+    port."""
 
     recovery: Literal["recover-first", "in-memory", "pushed"] = "in-memory"
     scale: tuple[Annotated[int, Meta(ge=1, le=16)], Annotated[int, Meta(ge=1, le=16)]] = (3, 2)
@@ -56,7 +57,7 @@ class FilterScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True, 
     sizes: tuple[Annotated[int, Meta(ge=17, le=65536)], ...] = (17,)
     keep: Literal["in-turn", "all", "none"] = "in-turn"
     watermarks: Literal["none", "all", "all-but-one"] = "none"
-    idle: Literal["none", "one", "all"] = "none"
+    idle: Literal["none", "one", "all", "for-good"] = "none"
     markers: bool = False
     empty: Annotated[int, Meta(ge=0, le=8)] = 0
     cut: Annotated[int, Meta(ge=-1)] = -1
@@ -165,9 +166,9 @@ def _elements(config: FilterScenarioConfig, gate: FilteredGate, subtask: int, nu
             yield Watermark(1000 * (at + 1) + 10 * (number * 2 % 5))
     if config.markers:
         yield Attributes(True)
-    if config.idle == "all":
+    if config.idle in ("all", "for-good"):
         yield Status(False)
-        if is_first:
+        if is_first and config.idle == "all":
             yield Status(True)
 
 
