@@ -27,8 +27,9 @@ class _Interrupted(Interrupt):
     """Ends Hypothesis, which takes no other way out between two examples."""
 
 
-def machine_settings(examples: int) -> settings:
-    """Returns settings without deadline, database and health checks, so that verdicts depend only on the seed."""
+def reproducible_settings(examples: int) -> settings:
+    """Returns settings for a state machine or another test of Hypothesis, without deadline, database and health checks,
+    so that a verdict depends only on the seed."""
     return settings(
         max_examples=examples,
         stateful_step_count=LENGTH,
@@ -41,6 +42,11 @@ def machine_settings(examples: int) -> settings:
         print_blob=False,
         verbosity=Verbosity.quiet,
     )
+
+
+def seed_of(text: str) -> int:
+    """Returns a seed for Hypothesis: the same on every machine."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
 def check_with_hypothesis(
@@ -79,10 +85,10 @@ def check_with_hypothesis(
             raise _Interrupted
 
     machine.observer = staticmethod(count)
-    number = int.from_bytes(hashlib.sha256(f"{seed}/{program.component.name}".encode()).digest()[:8], "big")
+    number = seed_of(f"{seed}/{program.component.name}")
     failure: tuple[Signature, Broken] | None = None
     try:
-        run_state_machine_as_test(hypothesis.seed(number)(machine), settings=machine_settings(scenarios))
+        run_state_machine_as_test(hypothesis.seed(number)(machine), settings=reproducible_settings(scenarios))
     except Violation as violation:
         failure = violation.signature, violation.broken
     except _Interrupted:

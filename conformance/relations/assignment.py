@@ -18,8 +18,6 @@ from conformance.relations.relation import Claims, Relations, broken, same
 from conformance.relations.subject import Subject
 from strategies import topologies
 
-RELATIONS = Relations("assignment")
-relation = RELATIONS.relation
 Channel: TypeAlias = tuple[int, int, int, int]
 """Vertex, subtask, gate and channel; or vertex, subtask, partition and subpartition."""
 Keys: TypeAlias = dict[Channel, tuple[int, ...]]
@@ -29,6 +27,8 @@ _KINDS = (EdgeKind.HASH, EdgeKind.REBALANCE, EdgeKind.SHUFFLE, EdgeKind.GLOBAL, 
 _SELECT = (EdgeKind.HASH, EdgeKind.GLOBAL, EdgeKind.CUSTOM)
 """The kinds of edges on which a record belongs to one subtask."""
 _PLACES = {Capability.OUTPUT_RECOVERED_DOWNSTREAM: True, Capability.OUTPUT_RECOVERED_UPSTREAM: False}
+RELATIONS = Relations("assignment", frozenset(_PLACES))
+relation = RELATIONS.relation
 _MOST_VERTICES, _MOST_SUBTASKS, _MOST_EDGES, _MOST_WANTED, _MOST_HELD = 4, 5, 4, 7, 12
 _KEYS = 50
 """How many keys the records of a channel are of, before those are left out that the channel does not get."""

@@ -20,14 +20,14 @@ from conformance.relations.restoring import Found, Restoring
 from conformance.relations.subject import Subject
 from strategies import RescalePlan, chunkings, elements, records, recovered_gate, rescale_plans, sizes, virtual_states
 
-RELATIONS = Relations("filter")
-relation = RELATIONS.relation
 FILTERS = frozenset({Capability.FILTERS_RECORDS})
 _DESIGNS = {
     Capability.RECOVERS_IN_MEMORY: Recovery.IN_MEMORY,
     Capability.RECOVERS_BY_PUSHING: Recovery.PUSHED,
     Capability.RECOVERS_FIRST: Recovery.RECOVER_FIRST,
 }
+RELATIONS = Relations("filter", frozenset(_DESIGNS))
+relation = RELATIONS.relation
 _BY_KEY = (EdgeKind.HASH,)
 _SAME_EVERYWHERE = (EdgeKind.HASH, EdgeKind.REBALANCE, EdgeKind.GLOBAL)
 """The edges that send a record to the same subtask whatever was sent before it."""

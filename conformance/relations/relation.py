@@ -32,20 +32,31 @@ class Relation:
     invariant: str
     """The number in the specification of what it follows from."""
     needs: Claims
+    one_of: Claims
+    """Of these, an implementation must claim at least one; none if there are none."""
     examples: Examples[Any]
     check: Callable[[Subject, Any], None]
     """Tries one example. Raises: AssertionError if the relation does not hold."""
 
     def applies(self, capabilities: Claims) -> bool:
         """Returns whether it must hold for an implementation that claims these capabilities."""
-        return self.needs <= capabilities
+        return not self.missing(capabilities)
+
+    def missing(self, capabilities: Claims) -> list[str]:
+        """Returns what an implementation would have to claim besides these capabilities, in words."""
+        found: list[str] = sorted(self.needs - capabilities)
+        if self.one_of and self.one_of.isdisjoint(capabilities):
+            found.append(" or ".join(sorted(self.one_of)))
+        return found
 
 
 class Relations:
     """The relations of one component, in the order in which they are declared."""
 
-    def __init__(self, component: str) -> None:
+    def __init__(self, component: str, one_of: Claims) -> None:
+        """`one_of`: at least one of these capabilities must be claimed, or no example can be drawn."""
         self.component = component
+        self.one_of = one_of
         self.all: list[Relation] = []
 
     def relation(
@@ -55,7 +66,7 @@ class Relations:
 
         def declare(check: Callable[[Subject, E], None]) -> Callable[[Subject, E], None]:
             slug, statement = check.__name__.replace("_", "-"), " ".join((getdoc(check) or "").split())
-            self.all.append(Relation(self.component, slug, statement, invariant, needs, examples, check))
+            self.all.append(Relation(self.component, slug, statement, invariant, needs, self.one_of, examples, check))
             return check
 
         return declare

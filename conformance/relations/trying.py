@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import hypothesis
-from hypothesis import HealthCheck, Phase, Verbosity, given, settings
+from hypothesis import given
 
+from conformance.engines.hypothesis_check import reproducible_settings, seed_of
 from conformance.relations.relation import Relation
 from conformance.relations.subject import Subject
 
@@ -38,11 +39,10 @@ def attempt(relation: Relation, subject: Subject, examples: int, seed: int | str
             failed[:] = [(example, error)]
             raise
 
-    name = f"{seed}/{relation.component}/{relation.slug}"
-    number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
-    holds = tested(_with(relation, check), subject)
+    holds = tested(replace(relation, check=check), subject)
+    number = seed_of(f"{seed}/{relation.component}/{relation.slug}")
     try:
-        hypothesis.seed(number)(attempt_settings(examples)(holds))()
+        hypothesis.seed(number)(reproducible_settings(examples)(holds))()
     except Exception:
         if not failed:  # Hypothesis itself has failed
             raise
@@ -51,27 +51,5 @@ def attempt(relation: Relation, subject: Subject, examples: int, seed: int | str
     return None
 
 
-def _with(relation: Relation, check: Callable[[Subject, Any], None]) -> Relation:
-    return Relation(
-        relation.component, relation.slug, relation.statement, relation.invariant, relation.needs, relation.examples,
-        check,
-    )  # fmt: skip
-
-
 def _said(error: BaseException) -> str:
     return str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
-
-
-def attempt_settings(examples: int) -> settings:
-    """Returns settings without deadline, database and health checks, so that a verdict depends only on the seed."""
-    return settings(
-        max_examples=examples,
-        deadline=None,
-        database=None,
-        derandomize=False,
-        report_multiple_bugs=False,
-        suppress_health_check=list(HealthCheck),
-        phases=(Phase.generate, Phase.shrink),
-        print_blob=False,
-        verbosity=Verbosity.quiet,
-    )

@@ -34,7 +34,7 @@ class Tried:
     never_used: tuple[Capability, ...] = ()
     """What it claims, and no property that needs it was exercised."""
     breaks_relations: bool = False
-    """Whether something changes what it does that must not."""
+    """Whether a relation does not hold for it."""
 
     @property
     def label(self) -> str:

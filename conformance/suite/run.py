@@ -169,8 +169,7 @@ class ConformancePlugin:
 
     def missing(self, trial: Trial) -> list[str]:
         """Return the capabilities that a relation needs and that are neither claimed nor assumed."""
-        claims = self.implementations[trial.implementation].capabilities | self.assumed
-        return sorted(trial.relation.needs - claims)
+        return trial.relation.missing(self.implementations[trial.implementation].capabilities | self.assumed)
 
     def attempt(self, trial: Trial) -> str | None:
         """Try a relation. Return why it does not hold, with the simplest example that was found; None if it holds."""
@@ -300,7 +299,7 @@ class ConformancePlugin:
         for name in self.components:
             found = [f"{component}: {slug}" for one, component, slug in sorted(self._broken) if one == name]
             if found:
-                yield Remark(f"{name}: what must change nothing does:", tuple(found), few=len(found))
+                yield Remark(f"{name}: relations that do not hold:", tuple(found), few=len(found))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         """Print what failed, grouped by likely cause, and a verdict for each implementation; write the page."""

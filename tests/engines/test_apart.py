@@ -14,7 +14,7 @@ from conformance.driver import ANSWERS, Program
 from conformance.engines import Differ, check, check_apart, check_with_hypothesis, lasting, replay, state_machine
 from conformance.engines.apart import Apart, find, is_ours
 from conformance.engines.checking import check_any, check_any_with_hypothesis
-from conformance.engines.hypothesis_check import machine_settings
+from conformance.engines.hypothesis_check import reproducible_settings
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import Limits, UnusableImplementation, find_implementation
 from conformance.reporting.status import INCONCLUSIVE
@@ -205,7 +205,7 @@ def test_a_state_machine_of_a_user_is_not_wrapped():
             pids.add(os.getpid())
 
     program = Program(SUBPARTITION, hostile.made(Notes)())
-    run_state_machine_as_test(state_machine(program), settings=machine_settings(5))
+    run_state_machine_as_test(state_machine(program), settings=reproducible_settings(5))
     assert pids == {os.getpid()}
 
 

@@ -13,7 +13,7 @@ from conformance.components import COMPONENTS
 from conformance.driver import Broken, FailureClass, Program, Violation, run_scenario
 from conformance.engines import check_with_hypothesis, replay, state_machine
 from conformance.engines.guides import Guides
-from conformance.engines.hypothesis_check import machine_settings
+from conformance.engines.hypothesis_check import reproducible_settings
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import find_implementation
 from tests.engines.toy import BUGS, broken, program
@@ -40,7 +40,7 @@ def test_every_step_that_is_done_was_enabled(component, monkeypatch):
         done(self, step)
 
     monkeypatch.setattr(machine, "do", do)
-    run_state_machine_as_test(seed(1)(machine), settings=machine_settings(30))
+    run_state_machine_as_test(seed(1)(machine), settings=reproducible_settings(30))
     assert len(names) > 4
     if ready.threads:
         assert {"run", "finish"} <= names
@@ -48,7 +48,7 @@ def test_every_step_that_is_done_was_enabled(component, monkeypatch):
 
 def told(machine, number: int) -> str:
     """What Hypothesis prints of a failure."""
-    loud = settings(machine_settings(600), verbosity=Verbosity.normal)
+    loud = settings(reproducible_settings(600), verbosity=Verbosity.normal)
     with pytest.raises(Violation) as caught:
         run_state_machine_as_test(seed(number)(machine), settings=loud)
     return "\n".join(caught.value.__notes__)
@@ -64,7 +64,7 @@ def test_a_failing_example_reads_like_a_program():
 def test_shrinking_gets_from_a_failing_step_to_a_failing_drain():
     machine = state_machine(Program(COMPONENTS["local-channel"], find_implementation("known-bug:B-06")))
     with pytest.raises(Violation) as caught:  # the example that fails first has seven steps, the last of them at fault
-        run_state_machine_as_test(seed(0)(machine), settings=machine_settings(20))
+        run_state_machine_as_test(seed(0)(machine), settings=reproducible_settings(20))
     assert machine.last is not None
     assert machine.last.steps == (("checkpoint_started", 1),)
     assert caught.value.scenario == machine.last

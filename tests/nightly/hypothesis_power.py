@@ -22,7 +22,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from conformance.components import COMPONENTS
 from conformance.driver import Program, Violation, World
 from conformance.engines import reduce, state_machine
-from conformance.engines.hypothesis_check import machine_settings
+from conformance.engines.hypothesis_check import reproducible_settings
 from conformance.ports import find_implementation, find_known_bug
 from conformance.reporting import write_text
 from conformance.scenarios import Step
@@ -73,7 +73,7 @@ def hunt(program: Program, seed: int) -> Found | None:
 
     machine.observer = staticmethod(count)
     try:
-        run_state_machine_as_test(hypothesis.seed(seed)(machine), settings=settings(machine_settings(EXAMPLES)))
+        run_state_machine_as_test(hypothesis.seed(seed)(machine), settings=settings(reproducible_settings(EXAMPLES)))
     except Violation:
         assert machine.last is not None
         shortest = reduce(program, machine.last).scenario

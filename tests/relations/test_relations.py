@@ -178,3 +178,14 @@ def test_relations_that_need_a_capability_are_left_out():
 
     plain = Plain("plain", PUSHED)
     assert not [name for name in vars(relations(Program(COMPONENTS["filter"], plain))) if name.startswith("test")]
+
+
+@pytest.mark.parametrize("component", RELATIONS)
+def test_no_relation_applies_where_no_example_can_be_drawn(component):
+    reference = find_implementation("reference")
+    for one in RELATIONS[component]:
+        without = reference.capabilities - one.one_of
+        assert one.applies(reference.capabilities)
+        assert not one.applies(without)
+        assert one.missing(without) == [" or ".join(sorted(one.one_of))]
+        assert all(one.applies(without | {claim}) for claim in one.one_of)

@@ -276,7 +276,7 @@ def test_a_relation_that_does_not_hold_fails_with_its_example(tmp_path):
     assert re.search(r"^example: Question\(job=AssignmentConfig\(", done.stdout, re.MULTILINE)
     told = summary_of(done.stdout).splitlines()
     assert told[-5:-3] == [
-        "known-bug:B-A30: what must change nothing does:", "  assignment: earlier-questions-change-nothing"
+        "known-bug:B-A30: relations that do not hold:", "  assignment: earlier-questions-change-nothing"
     ]  # fmt: skip
     assert told[-3].startswith("known-bug:B-A30: FAILED.")
     assert "1 failed, 4 passed" in done.stdout

@@ -36,6 +36,7 @@ EXPLORED = _job((1, 2), (0, 1, HASH), to=(1, 2, 3), most=(4, 4))
 PRIME = _job((1, 263), (0, 1, HASH), most=(1, 600), to=(1, 200, 263))
 """Where the run of key groups that Flink computes from 32,768 of them is too short."""
 PRIMES = _job((1, 263, 263), (0, 1, HASH), (0, 2, HASH), most=(1, 1024, 600), to=(1, 200, 263))
+"""Two keyed consumers that differ in their maximum parallelism only: a mapping of the one is wrong for the other."""
 _MOST = (
     KEYED,
     _job((2, 7), (0, 1, HASH)),

@@ -42,11 +42,11 @@ class FilterScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True, 
     """`scale`: the parallelism of the vertex before and after. `producers`: that of the vertex in front of each
     gate. `records`, `sizes`: how many records each virtual channel has, and their sizes in turn. `keep`: which of
     the records of ambiguous old subtasks belong to this one. `watermarks`: which virtual channels have any. `idle`:
-    which become idle; with all, one becomes active again. `empty`: how many of the first virtual channels have no
-    elements. `cut`: where output state begins, one byte later in each further virtual channel; -1 if there is none.
-    `missing`: how many bytes of the last virtual channel are lost. `unknown`: what the gate does not know about the
-    last one. `partial_in_memory`, `segment`: 0 for what is usual. All others as in the configuration of the
-    port."""
+    which become idle; with all, one becomes active again, and with for-good none. `empty`: how many of the first
+    virtual channels have no elements. `cut`: where output state begins, one byte later in each further virtual
+    channel; -1 if there is none. `missing`: how many bytes of the last virtual channel are lost. `unknown`: what
+    the gate does not know about the last one. `partial_in_memory`, `segment`: 0 for what is usual. All others as in
+    the configuration of the port."""
 
     recovery: Literal["recover-first", "in-memory", "pushed"] = "in-memory"
     scale: tuple[Annotated[int, Meta(ge=1, le=16)], Annotated[int, Meta(ge=1, le=16)]] = (3, 2)

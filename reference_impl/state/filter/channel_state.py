@@ -7,12 +7,18 @@ from functools import lru_cache
 from typing import Protocol
 
 from conformance.ports import CHANNEL_STATE_READ, ErrorKind, PortError, Virtual
-from conformance.ports.framing import encode, size_of
+from conformance.ports.framing import Recovered, encode, size_of
 
 from ...faults import Faults
 
-encoded = lru_cache(maxsize=1024)(encode)
-"""`encode(element)`, remembered: a scenario is read over and over."""
+MOST_REMEMBERED = 4096
+"""Of how many bytes an element is at most whose bytes are remembered, so that all together take a few MiB."""
+remembered = lru_cache(maxsize=1024)(encode)
+
+
+def encoded(element: Recovered) -> bytes:
+    """X1. Returns the bytes of an element. Those of a small one are remembered: a scenario is read over and over."""
+    return remembered(element) if size_of(element) <= MOST_REMEMBERED else encode(element)
 
 
 class Source(Protocol):

@@ -52,8 +52,8 @@ import org.apache.flink.util.CloseableIterator;
 
 /**
  * Flink's reader of channel state, with its filter, into real gates of local channels; its demultiplexer; and the channels
- * that the recovered ones are converted to. With recover-first the channels have as
- * many buffers as they ask for, so that nothing waits: in memory Flink never waits itself.
+ * that the recovered ones are converted to. With recover-first the channels have as many buffers as they ask for, so that
+ * nothing waits: in memory Flink never waits itself.
  */
 public final class FilterSubject implements Subject {
 

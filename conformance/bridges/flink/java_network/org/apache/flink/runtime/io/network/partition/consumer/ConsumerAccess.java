@@ -44,7 +44,7 @@ public final class ConsumerAccess {
     private static final int FIRST_BACKOFF = 1; // in milliseconds, which nothing measures
     private static final int LAST_BACKOFF = 1 << 20; // lets a channel ask again for a partition that is not there yet
     private static final int LISTENER_TIMEOUT = 1; // in milliseconds, as the backoff; 0 lets no channel ask again
-    private static final TaskEventPublisher NOBODY = (partition, event) -> true;
+    static final TaskEventPublisher NOBODY = (partition, event) -> true;
     private static final ConnectionID CONNECTION = connection();
 
     private static final Method ENABLE = optional("setCheckpointingDuringRecoveryEnabled", boolean.class);

@@ -2,7 +2,6 @@ package org.apache.flink.runtime.io.network.partition.consumer;
 
 import java.io.IOException;
 import org.apache.flink.metrics.groups.UnregisteredMetricsGroup;
-import org.apache.flink.runtime.io.network.TaskEventPublisher;
 import org.apache.flink.runtime.io.network.buffer.Buffer;
 import org.apache.flink.runtime.io.network.metrics.InputChannelMetrics;
 import org.apache.flink.runtime.io.network.partition.Differences;
@@ -13,8 +12,6 @@ import org.apache.flink.runtime.io.network.api.serialization.EventSerializer;
 
 /** Flink's channel, except that its calls can fail, and that buffers may come from elsewhere. */
 public final class WatchedChannel extends LocalRecoveredInputChannel {
-
-    private static final TaskEventPublisher NOBODY = (partition, event) -> true;
 
     /** Is told of the calls of a channel. */
     public interface Calls {
@@ -40,7 +37,7 @@ public final class WatchedChannel extends LocalRecoveredInputChannel {
                 partition,
                 new ResultSubpartitionIndexSet(index),
                 partitions,
-                NOBODY,
+                ConsumerAccess.NOBODY,
                 0,
                 0,
                 exclusiveBuffers,
