@@ -84,3 +84,9 @@ class Capability(Word):
     RESCALES_FORCED_EDGES = "rescales-forced-edges"
     """Edges with a custom partitioner can have channel state and be rescaled, as if the user forces unaligned
     checkpoints. Without it, no scenario does that."""
+    JOB_STEPS = "job-steps"
+    """A scenario says which thread of a job works next, which message is lost, and how time passes. Without it, the
+    threads of a job work on their own."""
+    CHECKPOINT_READBACK = "checkpoint-readback"
+    """What a checkpoint of a job holds can be read back, and what its operators have. Without it, jobs are judged by
+    their output alone."""

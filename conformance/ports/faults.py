@@ -110,6 +110,11 @@ RECORD_FILE_DELETE = "record-file-delete"
 """The place where the file of such a record is deleted."""
 OPERATORS_OPEN = "operators-open"
 """The place where the operators are initialized and opened (Flink: `OperatorChain.initializeStateAndOpenOperators`)."""
+COMMIT = "commit"
+"""The place where a subtask of a sink commits a transaction (Flink: `Committer.commit`)."""
+CHECKPOINT_STORE = "checkpoint-store"
+"""The place where the job master stores a checkpoint that all tasks have acknowledged (Flink:
+`PendingCheckpoint.finalizeCheckpoint`, `CompletedCheckpointStore.addCheckpoint`)."""
 WRITER_THROWS: Places = {CHANNEL_STATE_WRITER: (FaultKind.THROWS,)}
 
 

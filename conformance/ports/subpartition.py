@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from msgspec import Struct
 
+from conformance.ports.checkpoint_reason import CheckpointReason
 from conformance.ports.elements import Element
 from conformance.ports.faults import AVAILABILITY_LISTENER, CHANNEL_STATE_WRITER, PRODUCER, FaultKind, Places
-from conformance.ports.outcomes import CheckpointReason
 from conformance.ports.port import Answer, Port
 from conformance.ports.word import Word
 

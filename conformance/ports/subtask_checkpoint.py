@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
+from conformance.ports.checkpoint_reason import CheckpointReason
 from conformance.ports.elements import Alignment, Barrier
 from conformance.ports.faults import CHANNEL_STATE_WRITER, CHECKPOINT_START, OPERATOR_SNAPSHOT, FaultKind, Places
-from conformance.ports.outcomes import CheckpointReason
 from conformance.ports.port import Answer, Port
 from conformance.ports.subtask_signals import StatePart
 

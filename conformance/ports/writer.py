@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
+from conformance.ports.checkpoint_reason import CheckpointReason
 from conformance.ports.faults import (
     SPILL_FILE_READ,
     SPILL_FILE_READ_ON,
@@ -17,7 +18,7 @@ from conformance.ports.faults import (
     FaultKind,
     Places,
 )
-from conformance.ports.outcomes import CheckpointReason, ErrorKind, PortError
+from conformance.ports.outcomes import ErrorKind, PortError
 from conformance.ports.port import Answer, Port
 from conformance.ports.word import Word
 
