@@ -39,6 +39,7 @@ from conformance.ports.pipeline_signals import (
     JobRestarted,
     JobTaskChanged,
     TaskReady,
+    ThreadWoken,
 )
 from conformance.ports.restore_signals import GateConverted, OperatorsOpened, OutputStateRestored, TaskStateChanged
 from conformance.ports.subtask_signals import SubtaskCalled
@@ -239,6 +240,7 @@ Signal: TypeAlias = (
     | TaskReady
     | FailureStruck
     | JobOver
+    | ThreadWoken
     | FaultStruck
 )
 

@@ -296,8 +296,8 @@ class PipelinePort(Port):
     that, those that change something do nothing. None fails, but `work` for a thread that does not exist.
 
     Signals: `CheckpointCompleted`, `CheckpointFailed`, `Committed`, `JobRestarted`, `JobTaskChanged`, `TaskReady`,
-    `FailureStruck`, `FaultStruck` and `JobOver`. An engine that cannot tell when a task changes its state or is ready
-    leaves these two out.
+    `FailureStruck`, `FaultStruck`, `JobOver` and, with `job-steps`, `ThreadWoken`. An engine that cannot tell when a task
+    changes its state or is ready leaves `JobTaskChanged` and `TaskReady` out.
 
     A failure that `fail` or `fault` causes restarts the region or all, at once or in a later turn of the job master. A
     fault at CHECKPOINT_STORE, STATE_FILE_OPEN, -WRITE, -FLUSH or -CLOSE lets a checkpoint fail and no task. One at
@@ -420,8 +420,9 @@ class PipelinePort(Port):
     def work(self, thread: str) -> Answer[Turn]:
         """A thread does its next piece of work.
 
-        Returns: ACTED; WAITS if there is nothing to do, and this is so until another thread acts, or another operation
-        changes something; OVER once the job is over, whatever the thread.
+        Returns: ACTED; WAITS if there is nothing to do, and this stays so until `ThreadWoken` names the thread, so that
+        nobody asks it before; OVER once the job is over, whatever the thread. At the beginning, every thread may have
+        something to do.
 
         Raises: PortError ARGUMENT if there is no such thread.
         """

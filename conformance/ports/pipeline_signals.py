@@ -161,8 +161,8 @@ class JobTaskChanged(Struct, frozen=True, tag="job-task-changed"):
     task: int
     state: TaskState
     cause: str = ""
-    """If it has failed: the text begins with what was made to fail, a target of `fail` or a place of `fault`; if nothing
-    was, it says what has failed. Empty otherwise."""
+    """If it has failed: the text begins with what was made to fail, a target of `fail` or a place of `fault`, or it says
+    what has failed on its own. Empty otherwise."""
 
 
 class TaskReady(Struct, frozen=True, tag="task-ready"):
@@ -185,3 +185,10 @@ class JobOver(Struct, frozen=True, tag="job-over"):
 
     status: JobStatus
     cause: str = ""
+
+
+class ThreadWoken(Struct, frozen=True, tag="thread-woken"):
+    """There is something to do for a thread that had nothing to do, as far as its answer `WAITS` is known. Only with
+    the capability `job-steps`."""
+
+    thread: str
