@@ -296,8 +296,8 @@ class PipelinePort(Port):
     that, those that change something do nothing. None fails, but `work` for a thread that does not exist.
 
     Signals: `CheckpointCompleted`, `CheckpointFailed`, `Committed`, `JobRestarted`, `JobTaskChanged`, `TaskReady`,
-    `FailureStruck`, `FaultStruck`, `JobOver` and, with `job-steps`, `ThreadWoken`. An engine that cannot tell when a task
-    changes its state or is ready leaves `JobTaskChanged` and `TaskReady` out.
+    `FailureStruck`, `FaultStruck`, `JobOver` and, with `job-steps`, `ThreadWoken`. An engine that cannot tell when a
+    task changes its state or is ready leaves `JobTaskChanged` and `TaskReady` out.
 
     A failure that `fail` or `fault` causes restarts the region or all, at once or in a later turn of the job master. A
     fault at CHECKPOINT_STORE, STATE_FILE_OPEN, -WRITE, -FLUSH or -CLOSE lets a checkpoint fail and no task. One at

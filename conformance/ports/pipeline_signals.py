@@ -161,7 +161,7 @@ class JobTaskChanged(Struct, frozen=True, tag="job-task-changed"):
     task: int
     state: TaskState
     cause: str = ""
-    """If it has failed: the text begins with what was made to fail, a target of `fail` or a place of `fault`, or it says
+    """If it has failed: the text begins with what was made to fail, a target of `fail` or a place of `fault`, or says
     what has failed on its own. Empty otherwise."""
 
 

@@ -10,6 +10,7 @@ from conformance.ports import (
     DataAvailable,
     Port,
     PriorityAvailable,
+    Signal,
     StateConsumed,
 )
 
@@ -39,6 +40,13 @@ class Listener(Protocol):
     def credit_announced(self, channel: Any, credit: int) -> None:
         """G7. The producer, in another process, gets this much more credit (Flink:
         `PartitionRequestClient.notifyCreditAvailable`)."""
+
+
+class Listens(Protocol):
+    """Takes the signals of a component: its port, or the job of which it is a part."""
+
+    def emit(self, signal: Signal) -> None:
+        """gate.md G7. Something is signalled."""
 
 
 class Signals:

@@ -20,7 +20,6 @@ from conformance.ports import (
     CheckpointStatus,
     CheckpointTriggered,
     InputsCheckpointStopped,
-    Port,
     Resources,
     Signal,
     StatePart,
@@ -29,6 +28,7 @@ from conformance.ports import (
     SubtaskCheckpointConfig,
 )
 
+from ..network.listener import Listens
 from ..state.drainer.lists import ListDrainer
 from .checkpointed_inputs import CheckpointedInputs
 from .inputs import Inputs
@@ -42,7 +42,7 @@ class TaskCheckpoints(CheckpointedInputs):
 
     def __init__(
         self,
-        port: Port,
+        port: Listens,
         inputs: Inputs,
         drainer: ListDrainer,
         states: TaskStates,

@@ -6,6 +6,9 @@ executor wants of the task, and what the task wants of itself for later, is put 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
 from conformance.ports import (
     ALL_GATES,
     CHANNEL_STATE_READ,
@@ -36,6 +39,7 @@ from ..design import Design
 from ..faults import Faults
 from ..network.channel_info import Numbering
 from ..network.gate import Gate
+from ..network.listener import Listens
 from ..network.producers import Upstream
 from ..network.union_gate import Union
 from ..state.drainer.buffers import RecoveryBuffers
@@ -60,10 +64,19 @@ END_OF_INPUT, NOTHING_AVAILABLE = InputStatus.END_OF_INPUT, InputStatus.NOTHING_
 _OVER = (TaskState.FINISHED, TaskState.FAILED, TaskState.CANCELED)
 
 
+MakeCheckpoints: TypeAlias = Callable[[Inputs, ListDrainer], TaskCheckpoints]
+"""Makes the part of a task in checkpoints, of its inputs and of what hands recovered records to them."""
+
+
 def in_effect(config: TaskRestoreConfig) -> Recovery:
     """E1. The design in which a task recovers with these settings."""
     enabled = config.unaligned and config.output_on_downstream and config.during_recovery
     return config.recovery if enabled else RECOVER_FIRST
+
+
+def recovery_buffers(config: TaskRestoreConfig) -> RecoveryBuffers:
+    """E5. The buffers for recovered data; with `in-memory` there are as many as are needed."""
+    return RecoveryBuffers(sum(map(len, config.input_state)) if in_effect(config) is IN_MEMORY else config.buffers)
 
 
 class RestoringTask(Task):
@@ -73,9 +86,12 @@ class RestoringTask(Task):
     """
 
     def __init__(
-        self, port: Port, config: TaskRestoreConfig, numbers: Numbering, design: Design, faults: Faults,
-        upstream: Upstream, operators: Operators,
+        self, port: Listens, config: TaskRestoreConfig, numbers: Numbering, design: Design, faults: Faults,
+        listener: TaskListener, operators: Operators, gates: Sequence[GateConfig], make_checkpoints: MakeCheckpoints,
+        states: TaskStates | None = None,
     ) -> None:  # fmt: skip
+        """`listener`: has the buffers for recovered data. `gates`: of each input, how its gates are made. `states`:
+        takes the input state of the channels; None: a hand-over asks for it (drainer.md N8)."""
         self.port = port
         self.config = config
         self.faults = faults
@@ -84,23 +100,14 @@ class RestoringTask(Task):
         self.state: TaskState | None = None
         """State: none before the restore begins."""
         self.outside = Pause("between two mails of the recovery")
-        enough = sum(map(len, config.input_state))
-        self.buffers = RecoveryBuffers(enough if self.recovery is IN_MEMORY else config.buffers)
+        self.buffers = listener.buffers
         """Buffers: those for recovered data."""
-        listener = TaskListener(upstream, config.gates, self.buffers)
-        gates = [GateConfig(((ChannelKind.LOCAL,) * size,), self.recovery) for size in config.gates]
-        inputs = Inputs(numbers, gates, design, listener, faults, upstream)
+        inputs = Inputs(numbers, gates, design, listener, faults, listener.upstream, states)
         self.gates = inputs.gates
         to_recover = dict(zip(numbers.infos, config.input_state, strict=True))
         self.reader = ListDrainer(self.gates, self.recovery, to_recover)
         """Hands what is read to the gates at once. Not with `pushed`."""
-        self.states = InputStates(self.gates, numbers, faults)
-        """Stored: by checkpoint, the input state."""
-        states = TaskStates(self.states.writer, TASK, numbers)
-        handled = BarrierHandlerConfig(len(numbers.infos), timeout=0)
-        super().__init__(
-            inputs, listener, TaskCheckpoints(port, inputs, self.reader, states, handled, operators), operators
-        )
+        super().__init__(inputs, listener, make_checkpoints(inputs, self.reader), operators)
         self.reading_into = 0
         """Reading into: how many buffers are being filled with output state."""
         self.to_end = list(range(len(self.gates)))
@@ -281,18 +288,6 @@ class RestoringTask(Task):
         self.selected = gate
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
-    async def checkpoint(self, checkpoint: int) -> None:
-        """E15, E16. Take part in a checkpoint: the channel state that was restored and not consumed is written again
-        (Flink: `triggerCheckpointAsync`)."""
-        if not self.can_checkpoint():
-            raise PortError(
-                ErrorKind.CHECKPOINT, "the restore has not come far enough", CheckpointReason.DECLINED_TASK_NOT_READY
-            )
-        snapshot = None if self.drainer is None else await self.drainer.snapshot_and_mark(checkpoint)
-        await self.states.hand_over(checkpoint, snapshot, self.is_over)
-        while self.states.write():
-            pass
-
     def can_checkpoint(self) -> bool:
         """E15. Whether the restore has come far enough to take part in a checkpoint."""
         if self.recovery is RECOVER_FIRST or not self.gates:
@@ -325,7 +320,6 @@ class RestoringTask(Task):
             self.drainer.release()
         self.reader.release()
         self.buffers.release()
-        self.states.close()
         await super().release()
 
     async def cancel(self) -> None:
@@ -343,3 +337,41 @@ class RestoringTask(Task):
     def resources(self) -> list[Resources]:
         """E20. What the gates and the readers of output state hold."""
         return [Resources(segments=self.reading_into), *super().resources()]
+
+
+class HandingOver(RestoringTask):
+    """A task that restores, alone: it has a writer of its own, to which it hands the input state of a checkpoint."""
+
+    def __init__(
+        self, port: Port, config: TaskRestoreConfig, numbers: Numbering, design: Design, faults: Faults,
+        upstream: Upstream, operators: Operators,
+    ) -> None:  # fmt: skip
+        """All channels are local."""
+        gates = [GateConfig(((ChannelKind.LOCAL,) * size,), in_effect(config)) for size in config.gates]
+
+        def make_checkpoints(inputs: Inputs, reader: ListDrainer) -> TaskCheckpoints:
+            """E16. The writer has the input state in memory."""
+            self.states = InputStates(inputs.gates, numbers, faults)
+            states = TaskStates(self.states.writer, TASK, numbers)
+            handled = BarrierHandlerConfig(len(numbers.infos), timeout=0)
+            return TaskCheckpoints(port, inputs, reader, states, handled, operators)
+
+        listener = TaskListener(upstream, config.gates, recovery_buffers(config))
+        super().__init__(port, config, numbers, design, faults, listener, operators, gates, make_checkpoints)
+
+    async def checkpoint(self, checkpoint: int) -> None:
+        """E15, E16. Take part in a checkpoint: the channel state that was restored and not consumed is written again
+        (Flink: `triggerCheckpointAsync`)."""
+        if not self.can_checkpoint():
+            raise PortError(
+                ErrorKind.CHECKPOINT, "the restore has not come far enough", CheckpointReason.DECLINED_TASK_NOT_READY
+            )
+        snapshot = None if self.drainer is None else await self.drainer.snapshot_and_mark(checkpoint)
+        await self.states.hand_over(checkpoint, snapshot, self.is_over)
+        while self.states.write():
+            pass
+
+    async def clean_up(self) -> None:
+        """E20. What is not written is given up, too."""
+        self.states.close()
+        await super().clean_up()

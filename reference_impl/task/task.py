@@ -41,11 +41,13 @@ class TaskListener(RecoveredInputs):
         upstream: Upstream,
         channels: Iterable[int],
         buffers: RecoveryBuffers | None = None,
+        mails: Mailbox[tuple[Mail, int]] | None = None,
     ) -> None:
-        """`channels`: by gate, how many it has. `buffers`: for recovered data, if it needs any."""
+        """`channels`: by gate, how many it has. `buffers`: for recovered data, if it needs any. `mails`: its mailbox,
+        if whoever wakes the task must know of its mails."""
         super().__init__(channels, buffers or RecoveryBuffers(0))
         self.upstream = upstream
-        self.mails: Mailbox[tuple[Mail, int]] = Mailbox("mailbox")
+        self.mails = mails or Mailbox("mailbox")
         """Mailbox: what other threads want of the task, in order, each with the number of a gate; a union has
         that of its first."""
 

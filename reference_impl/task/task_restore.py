@@ -17,7 +17,7 @@ from ..network.channel_info import numbering
 from ..network.producers import Producers
 from ..network.subpartition import Subpartition
 from .operators import Telling
-from .restore import RestoringTask
+from .restore import HandingOver
 
 
 class TaskRestore(Faulty, TaskRestorePort):
@@ -27,7 +27,7 @@ class TaskRestore(Faulty, TaskRestorePort):
         self.faults = Faults(self)
         self.numbers = numbering(config.gates)
         self.producers = Producers({info: Subpartition(SubpartitionConfig(2), design) for info in self.numbers.infos})
-        self.task = RestoringTask(
+        self.task = HandingOver(
             self, config, self.numbers, design, self.faults, self.producers, Telling(self, self.numbers)
         )
 
