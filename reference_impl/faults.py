@@ -13,7 +13,7 @@ class Faults:
 
     def __init__(self, port: Port) -> None:
         self.port = port
-        """The component, which signals what has struck."""
+        """The component, or the job, which signals what has struck."""
         self.armed: dict[str, FaultKind] = {}
         """By place, the fault that is to strike a call there."""
         self.before: dict[str, int] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias, TypeVarTuple
+from typing import Any, TypeAlias, TypeVarTuple
 
 from conformance.ports import (
     NO_CHECKPOINT,
@@ -41,7 +41,7 @@ from .protocol import Protocol
 from .up import Unblocked
 
 Operands = TypeVarTuple("Operands")
-MainThread: TypeAlias = "list[tuple[Coordinator, partial[None]]]"
+MainThread: TypeAlias = "list[tuple[object, Callable[[], Any]]]"
 """The turns of the main thread of a job master: of each the coordinator that queued it, and what it does.
 
 (Flink: `ComponentMainThreadExecutor`, which all coordinators of a job share.)
@@ -51,10 +51,16 @@ MainThread: TypeAlias = "list[tuple[Coordinator, partial[None]]]"
 class Coordinator(Faulty, CoordinatorPort):
     """Runs what happens in the main thread of the job master in the order in which it was queued."""
 
-    def __init__(self, config: CoordinatorConfig, protocol: Protocol, main_thread: MainThread | None = None) -> None:
-        """`main_thread`: that of the job; a coordinator that stands alone has its own."""
+    def __init__(
+        self,
+        config: CoordinatorConfig,
+        protocol: Protocol,
+        main_thread: MainThread | None = None,
+        faults: Faults | None = None,
+    ) -> None:
+        """`main_thread`, `faults`: those of the job; a coordinator that stands alone has its own."""
         self.queue: MainThread = [] if main_thread is None else main_thread
-        self.faults = Faults(self)
+        self.faults = faults or Faults(self)
         self.parallelism = config.parallelism
         self.down: DownGate = protocol.down() if config.checkpointing else NoGates()
         self.up = protocol.up(self) if config.checkpointing else Unblocked(self)

@@ -88,6 +88,18 @@ class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
                 await self.listener.data_available(self)
         return accepted
 
+    async def time_out(self, checkpoint: int) -> None:
+        """L4, subpartition.md S11. The barrier of a checkpoint becomes unaligned if it is still queued; then the gate
+        is notified (Flink: `PipelinedSubpartition.alignedBarrierTimeout`)."""
+        async with self.subpartition_lock:
+            self.subpartition.aligned_timeout(checkpoint)
+            told, self.subpartition.signals = self.subpartition.signals, []
+        for signal in told:
+            if type(signal) is PriorityAvailable:
+                await self.outside
+                self.priority_waits = bool(self.recovered)
+                await self.listener.priority_available(self, signal.seq)
+
     async def arrive(self, element: Element, backlog: int = -1) -> None:
         """L2, L3. A local producer needs no credit."""
         await self.add(element)

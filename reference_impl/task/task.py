@@ -31,6 +31,11 @@ class Mail(Enum):
     CONVERT = "convert a gate"
     INSTALL = "convert all gates, and let the executor hand on what it has fetched"
     SUSPEND = "end the restore loop"
+    TRIGGER = "take part in a checkpoint that the job master triggers"
+    COMPLETE = "a checkpoint is complete"
+    ABORT = "a checkpoint was aborted"
+    SPLIT = "read a split that was assigned"
+    NO_MORE_SPLITS = "no split will be assigned any more"
 
 
 class TaskListener(RecoveredInputs):

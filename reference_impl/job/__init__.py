@@ -1,0 +1,1 @@
+"""A whole job: tasks, network, state and job master, made of the parts of the reference."""

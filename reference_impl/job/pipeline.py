@@ -1,0 +1,524 @@
+"""A job: the port, with what outlives job master and workers. Specification: pipeline.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from random import Random
+
+from conformance.ports import (
+    COMMIT,
+    CheckpointKind,
+    CheckpointReason,
+    Committed,
+    FailurePoint,
+    FailureStruck,
+    FailureTarget,
+    JobCheckpoint,
+    JobConfig,
+    JobOver,
+    JobStatus,
+    JobTaskChanged,
+    OperatorState,
+    PipelinePort,
+    PortError,
+    Refusal,
+    Resources,
+    Run,
+    Runs,
+    TaskReady,
+    TaskState,
+    Transaction,
+    Triggered,
+    Turn,
+    Until,
+    VertexKind,
+)
+from conformance.scheduling import Kernel
+
+from ..design import Design
+from ..faults import Faults, Faulty
+from ..held import together
+from ..task.task import Mail
+from .agenda import Agenda
+from .checkpoints import ALIGNMENTS, Part
+from .deployment import Deployment
+from .graph import Graph
+from .master import JobMaster
+from .messages import Call, Message
+from .restoring import Shares
+from .task import JobTask, Options
+from .worker import Worker
+
+RUNNING = (TaskState.RUNNING, TaskState.FINISHED)
+
+
+class Pipeline(Faulty, PipelinePort):
+    """Job master, workers and tasks have states of their own."""
+
+    def __init__(self, config: JobConfig, design: Design) -> None:
+        self.config = config
+        self.design = design
+        self.faults = Faults(self)
+        self.graph = Graph(config)
+        self.agenda = Agenda(self)
+        self.random = Random(config.settings.seed)
+        self.now = 0
+        """Now: the milliseconds since the job began."""
+        self.status: JobStatus | None = None
+        self.cancelling = self.released = False
+        # ---- outside the job
+        self.supplied = self.supplied_by(config)
+        """Supplied: by split, how many records exist."""
+        self.ended: set[int] = set()
+        """Ended: the sources to which nothing more is supplied."""
+        self.throttled: set[int] = set()
+        """Throttled: the tasks whose operators stand still."""
+        self.committed: dict[int, dict[Transaction, Runs]] = {
+            number: {} for number, one in enumerate(config.vertices) if one.kind is VertexKind.SINK
+        }
+        """Committed: by sink and transaction."""
+        # ---- what job masters have stored
+        self.stored: dict[int, JobCheckpoint] = {}
+        self.restored = config.restored
+        self.latest = 0 if config.restored is None else config.restored.checkpoint
+        """Latest: the number of the newest checkpoint that was triggered."""
+        self.options: dict[int, Options] = {}
+        """Options: by checkpoint, what its barriers say."""
+        # ---- what is to fail
+        self.waiting: dict[FailurePoint, tuple[FailureTarget, int]] = {}
+        # ---- threads and processes
+        self.down: list[list[Message]] = [[] for _ in self.graph.tasks]
+        self.up: list[list[Message]] = [[] for _ in self.graph.tasks]
+        """By task, the messages of the job master to it, and its messages to the job master."""
+        for task, (vertex, subtask) in enumerate(self.graph.tasks):
+            for kind in ("task", "restore"):
+                self.agenda.add(f"{kind} {vertex}/{subtask}")
+            self.agenda.add(f"to {vertex}/{subtask}", partial(self.deliver, task))
+            self.agenda.add(f"from {vertex}/{subtask}", partial(self.bring, task))
+        for (edge, consumer), producers in self.graph.producers.items():
+            for producer in producers:
+                if self.graph.worker(producer) != self.graph.worker(consumer):
+                    self.agenda.add(f"link {edge}/{producer}/{consumer}")
+        self.workers = [
+            Worker(number, self.tasks_on(number), config.settings.sharing, self.faults, self.agenda)
+            for number in range(config.settings.workers)
+        ]
+        self.agenda.add("master", self.work_as_master)
+        for vertex in self.graph.sources:
+            self.agenda.add(f"enumerator {vertex}", partial(self.assign, vertex))
+        self.kernel = Kernel(tuple(self.agenda.work), fine=False)
+        """Kernel: runs the threads in `settle`. Elsewhere it has none."""
+        self.tasks: list[JobTask] = []
+        """By number, the attempt that was deployed last."""
+        self.master = JobMaster(self, config.restored)
+        self.deploy(range(len(self.graph.tasks)), config.restored)
+
+    def supplied_by(self, config: JobConfig) -> list[int]:
+        """Returns how many records of each split exist at the beginning."""
+        supplied = [0] * sum(one.splits for one in config.vertices)
+        if config.restored is not None:
+            for of_vertex in config.restored.states:
+                for state in of_vertex:
+                    for split in state.splits:
+                        supplied[split.split] = split.offset
+        return supplied
+
+    def tasks_on(self, worker: int) -> list[int]:
+        """Returns the tasks that run on a worker."""
+        return [task for task, (_, subtask) in enumerate(self.graph.tasks) if self.graph.worker(subtask) == worker]
+
+    def worker_of(self, task: int) -> Worker:
+        """Returns the worker on which a task runs."""
+        return self.workers[self.graph.worker(self.graph.tasks[task][1])]
+
+    # ---- tasks come and go -------------------------------------------------------------------------------------------
+    def deploy(self, tasks: Iterable[int], checkpoint: JobCheckpoint | None) -> None:
+        """Tasks are deployed, with what they restore."""
+        numbers = list(tasks)
+        shares = Shares(self.graph, checkpoint, self.config.settings.output_on_downstream)
+        deployment = Deployment(self, numbers, shares)
+        made = {number: deployment.make(number) for number in numbers}
+        self.tasks = [made.get(task, old) for task, old in enumerate(self.tasks or made.values())]
+
+    async def read(self, task: JobTask) -> bool:
+        """The executor of recovered channel state goes on. A drainer that is not installed has nothing to push."""
+        if task.is_over() or task.state is None:
+            return False
+        return await task.read()
+
+    def network_failed(self, task: int, error: PortError) -> None:
+        """The network has failed on the side of a task, which fails."""
+        self.master.later(partial(self.tasks[task].fail, error.reason))
+
+    def changed(self, task: JobTask, state: TaskState, cause: str) -> None:
+        """A task has another state, of which the job master learns, unless it has caused it."""
+        self.emit(JobTaskChanged(task.number, state, cause))
+        self.can_read(task)
+        if state in (TaskState.RUNNING, TaskState.FINISHED, TaskState.FAILED):
+            self.report(task.number, Message(Call.STATE, state=state, cause=cause, is_kept=True))
+
+    def can_read(self, task: JobTask) -> None:
+        """The executor of recovered channel state has something to do."""
+        vertex, subtask = self.graph.tasks[task.number]
+        self.agenda.wake(f"restore {vertex}/{subtask}")
+
+    def ready(self, task: JobTask) -> None:
+        """A task takes its part in checkpoints from now on."""
+        self.emit(TaskReady(task.number))
+
+    def acknowledge(self, task: JobTask, checkpoint: int) -> None:
+        """A task has stored its part, of which the job master gets a copy."""
+        part = Part(task.operators.snapshots.pop(checkpoint), *task.states.contents(checkpoint))
+        self.report(task.number, Message(Call.ACKNOWLEDGE, checkpoint, part))
+
+    def decline(self, task: JobTask, checkpoint: int, reason: CheckpointReason) -> None:
+        """A task declines a checkpoint."""
+        self.report(task.number, Message(Call.DECLINE, checkpoint, reason=reason))
+
+    def cut(self, task: JobTask, checkpoint: int) -> None:
+        """A source has taken its snapshot: the gate of its operator coordinator opens."""
+        vertex, subtask = self.graph.tasks[task.number]
+        coordinator = self.master.coordinators[vertex]
+        coordinator.barrier(subtask, coordinator.newest[subtask], checkpoint, True, ())
+        self.master.hear()
+
+    def heard_of_abort(self, task: JobTask, checkpoint: int) -> None:
+        """A source was notified that a checkpoint was aborted."""
+        vertex, subtask = self.graph.tasks[task.number]
+        coordinator = self.master.coordinators[vertex]
+        coordinator.notify_aborted(subtask, coordinator.newest[subtask], checkpoint)
+        self.master.hear()
+
+    def commit(self, sink: int, transaction: Transaction, records: Runs) -> None:
+        """A transaction is committed outside the job. Raises: PortError IO."""
+        self.faults.reach(COMMIT)
+        if transaction not in self.committed[sink]:
+            self.committed[sink][transaction] = records
+            self.emit(Committed(sink, transaction, records))
+
+    # ---- messages ----------------------------------------------------------------------------------------------------
+    def send(self, task: int, message: Message) -> None:
+        """The job master sends a message to a task."""
+        vertex, subtask = self.graph.tasks[task]
+        self.down[task].append(message)
+        self.agenda.wake(f"to {vertex}/{subtask}")
+
+    def report(self, task: int, message: Message) -> None:
+        """A task sends a message to the job master."""
+        vertex, subtask = self.graph.tasks[task]
+        self.up[task].append(message)
+        self.agenda.wake(f"from {vertex}/{subtask}")
+
+    def forget_messages(self, task: int) -> None:
+        """The attempt is over, and so are its connections."""
+        self.down[task].clear()
+        self.up[task].clear()
+
+    async def deliver(self, number: int) -> bool:
+        """The oldest message to a task arrives."""
+        if not self.down[number]:
+            return False
+        message, task = self.down[number].pop(0), self.tasks[number]
+        if task.is_over():
+            if message.call is Call.TRIGGER:
+                self.decline(task, message.checkpoint, CheckpointReason.TASK_CLOSING)
+        elif message.call is Call.EVENT:
+            event = self.master.event(number)
+            self.report(number, Message(Call.REPLY))
+            if event is not None:
+                split = self.master.enumerators[self.graph.tasks[number][0]].sent[event]
+                task.mails.put((Mail.NO_MORE_SPLITS, 0) if split < 0 else (Mail.SPLIT, split))
+        else:
+            task.mails.put((_MAILS[message.call], message.checkpoint))
+        return True
+
+    async def bring(self, number: int) -> bool:
+        """The oldest message of a task arrives."""
+        if not self.up[number]:
+            return False
+        self.master.arrive(number, self.up[number].pop(0))
+        return True
+
+    async def work_as_master(self) -> bool:
+        """The main thread of the job master goes on."""
+        return await self.master.work()
+
+    async def assign(self, vertex: int) -> bool:
+        """An operator coordinator goes on."""
+        return await self.master.assign(vertex)
+
+    # ---- checkpoints that are stored ---------------------------------------------------------------------------------
+    def store(self, checkpoint: JobCheckpoint) -> None:
+        """A checkpoint is complete."""
+        self.stored[checkpoint.checkpoint] = checkpoint
+        if checkpoint.kind is not CheckpointKind.SAVEPOINT:
+            self.restored = checkpoint
+
+    def newest(self) -> JobCheckpoint | None:
+        """Returns the checkpoint from which a failover restores."""
+        return self.restored
+
+    # ---- failures ----------------------------------------------------------------------------------------------------
+    async def fail(self, target: FailureTarget, number: int, point: FailurePoint) -> bool:
+        """Something fails now, or when it comes to that point."""
+        if self.status is not None or self.released:
+            return False
+        if point is FailurePoint.IN_RESTORE and any(
+            one.state is TaskState.INITIALIZING for one in self.targeted(target, number)
+        ):
+            await self.strike(target, number, point)
+            return True
+        if point is not FailurePoint.NOW:
+            self.waiting[point] = target, number
+            return True
+        if target in (FailureTarget.TASK, FailureTarget.WORKER) and all(
+            one.is_over() for one in self.targeted(target, number)
+        ):
+            return False
+        await self.strike(target, number, point)
+        return True
+
+    def targeted(self, target: FailureTarget, number: int) -> list[JobTask]:
+        """Returns the tasks that fail with a target, or because of it."""
+        if target is FailureTarget.TASK:
+            return self.tasks[number : number + 1]
+        if target is FailureTarget.WORKER:
+            return [self.tasks[one] for one in self.tasks_on(number)]
+        return self.tasks
+
+    async def strike(self, target: FailureTarget, number: int, point: FailurePoint) -> None:
+        """It fails."""
+        self.emit(FailureStruck(target, number, point))
+        if target is FailureTarget.TASK:
+            await self.tasks[number].fail(str(target))
+        elif target is FailureTarget.WORKER:
+            await self.fail_worker(number)
+        elif target is FailureTarget.JOB:
+            self.master.later(partial(self.master.restart, range(len(self.tasks))))
+        elif self.master.is_stopped:
+            await self.master.over(JobStatus.FAILED, "the job master has failed after the savepoint was complete")
+        else:
+            await self.master.die()
+            self.master = JobMaster(self, self.newest())
+            self.master.later(self.master.take_over)
+
+    async def fail_worker(self, number: int) -> None:
+        """All tasks of a worker fail, and what they have sent that has not arrived is lost."""
+        tasks = [one for one in self.tasks_on(number) if not self.tasks[one].is_over()]
+        for one in tasks:
+            await self.tasks[one].fail(str(FailureTarget.WORKER))
+            self.forget_messages(one)
+        self.workers[number].die()
+        self.master.later(partial(self.master.restart_if_failed, tasks))
+
+    async def reach(self, point: FailurePoint, task: JobTask | None, checkpoint: int) -> None:
+        """Something may be made to fail here."""
+        if point not in self.waiting:
+            return
+        target, number = self.waiting[point]
+        if point in (FailurePoint.IN_SNAPSHOT, FailurePoint.IN_RESTORE):
+            if task not in self.targeted(target, number):
+                return
+        elif point is FailurePoint.BETWEEN_CUTS:
+            pending = self.master.pending.get(checkpoint)
+            if pending is None or not self.somebody_is_missing(checkpoint):
+                return
+        del self.waiting[point]
+        await self.strike(target, number, point)
+
+    def somebody_is_missing(self, checkpoint: int) -> bool:
+        """Whether a task has not taken its snapshot of a checkpoint."""
+        return any(one.checkpoints.subtask.last < checkpoint for one in self.tasks if not one.is_over())
+
+    def end_job(self, status: JobStatus, cause: str) -> None:
+        """The job is over."""
+        self.status = status
+        for number, worker in enumerate(self.workers):
+            worker.writer.release()
+            for task in self.tasks_on(number):
+                self.forget_messages(task)
+        self.emit(JobOver(status, cause))
+        for thread in self.agenda.work:
+            self.agenda.wake(thread)
+
+    # ---- level job ---------------------------------------------------------------------------------------------------
+    def supply(self, split: int, count: int) -> None:
+        """Further records exist."""
+        for vertex in self.graph.sources:
+            if split in self.config.splits_of(vertex) and vertex not in self.ended and self.is_open():
+                self.supplied[split] += count
+                self.wake_readers(vertex)
+
+    def wake_readers(self, vertex: int) -> None:
+        """The readers of a source may have something to emit."""
+        for task, (of, _) in enumerate(self.graph.tasks):
+            if of == vertex and not self.tasks[task].is_over():
+                self.tasks[task].wake()
+
+    def end(self, source: int) -> None:
+        """Nothing more is supplied."""
+        if source not in self.ended and self.is_open():
+            self.ended.add(source)
+            self.master.end(source)
+
+    def throttle(self, task: int, on: bool) -> None:
+        """An operator stands still, or goes on."""
+        if self.is_open():
+            (self.throttled.add if on else self.throttled.discard)(task)
+            if not self.tasks[task].is_over():
+                self.tasks[task].throttle(on)
+
+    def is_open(self) -> bool:
+        """Whether operations still change something."""
+        return self.status is None and not self.released
+
+    def trigger(self, kind: CheckpointKind) -> Triggered:
+        """A checkpoint is triggered."""
+        return self.trigger_or_refuse(kind, stops=False)
+
+    def stop_with_savepoint(self) -> Triggered:
+        """A savepoint is triggered, with which the job stops."""
+        return self.trigger_or_refuse(CheckpointKind.SAVEPOINT, stops=True)
+
+    def trigger_or_refuse(self, kind: CheckpointKind, stops: bool) -> Triggered:
+        """(Flink: `CheckpointRequestDecider`, `DefaultCheckpointPlanCalculator`.)"""
+        refused = self.refusal(kind)
+        if refused is not None:
+            return Triggered(refused=refused)
+        self.latest += 1
+        self.options[self.latest] = Options(ALIGNMENTS[kind], self.now, stops)
+        self.master.trigger(self.latest, kind, stops)
+        return Triggered(self.latest)
+
+    def refusal(self, kind: CheckpointKind) -> Refusal | None:
+        """Returns why a checkpoint is not triggered now."""
+        master = self.master
+        if not self.is_open() or self.cancelling:
+            return Refusal.OVER
+        if master.stopping is not None:
+            return Refusal.STOPPING
+        if not self.config.settings.unaligned and kind in (CheckpointKind.TIMEOUTABLE, CheckpointKind.UNALIGNED):
+            return Refusal.DISABLED
+        for number, task in enumerate(self.tasks):
+            if (task.state is None or task.is_over()) and number not in master.finished:
+                return Refusal.NOT_RUNNING
+        triggering = any(one.awaited is None for one in master.pending.values())
+        pending = sum(not one.is_savepoint for one in master.pending.values())
+        if triggering or (kind is not CheckpointKind.SAVEPOINT and pending >= self.config.settings.concurrent):
+            return Refusal.TOO_MANY
+        return None
+
+    def cancel(self) -> None:
+        """The job is cancelled."""
+        if self.is_open() and not self.cancelling:
+            self.cancelling = True
+            self.master.later(self.master.cancel)
+
+    def snapshot(self, checkpoint: int) -> JobCheckpoint | None:
+        """A completed checkpoint."""
+        return self.stored.get(checkpoint)
+
+    def state(self, vertex: int) -> tuple[OperatorState, ...]:
+        """What the operators of a vertex have."""
+        return tuple(
+            self.tasks[task].operators.state() for task, (of, _) in enumerate(self.graph.tasks) if of == vertex
+        )
+
+    def output(self, sink: int) -> Runs:
+        """What a sink has committed."""
+        return merged(self.committed[sink].values())
+
+    # ---- level steps -------------------------------------------------------------------------------------------------
+    def threads(self) -> tuple[str, ...]:
+        """The names of all threads."""
+        return tuple(self.agenda.work)
+
+    async def work(self, thread: str) -> Turn:
+        """A thread does its next piece of work."""
+        if thread in self.agenda.work and not self.is_open():
+            return Turn.OVER
+        return await self.agenda.do(thread)
+
+    def settle(self, until: Until) -> bool:
+        """The threads work in a drawn order until it has come to that. One that must wait goes on when it can."""
+        threads = self.kernel.threads
+        while not self.has_settled(until):
+            able = [name for name in self.agenda.able if threads[name].coroutine is None]
+            able += [thread.name for thread in threads.values() if thread.runnable]
+            if not able or not self.is_open():
+                return until is Until.IDLE
+            thread = threads[self.random.choice(able)]
+            if thread.coroutine is None:
+                self.kernel.start(thread, ("work",), self.agenda.do(thread.name))
+            else:
+                self.kernel.run(thread)
+        return True
+
+    def has_settled(self, until: Until) -> bool:
+        """Whether it has come to that."""
+        if until is Until.IDLE:
+            return not self.is_open()
+        if until is Until.OVER:
+            return self.status is not None
+        if until is Until.RUNNING:
+            return self.status is not None or all(one.state in RUNNING for one in self.tasks)
+        return not self.master.pending
+
+    def lose(self, thread: str) -> bool:
+        """A message is lost."""
+        kind, _, name = thread.partition(" ")
+        if kind not in ("to", "from") or thread not in self.agenda.work or not self.is_open():
+            return False
+        vertex, subtask = map(int, name.split("/"))
+        task = self.graph.task(vertex, subtask)
+        messages = self.down[task] if kind == "to" else self.up[task]
+        if not messages or messages[0].is_kept:
+            return False
+        self.master.lose(task, messages.pop(0))
+        return True
+
+    def advance(self, milliseconds: int) -> None:
+        """Time passes."""
+        self.now += milliseconds
+        if self.is_open():
+            for task in self.tasks:
+                if not task.is_over():
+                    task.advance(milliseconds)
+            self.master.advance()
+
+    # ---- the end -----------------------------------------------------------------------------------------------------
+    def resources(self) -> Resources:
+        """What all tasks, the network and the writers hold."""
+        held = [one for task in self.tasks for one in task.held()]
+        held += [worker.writer.resources() for worker in self.workers]
+        return together(held)
+
+    async def release(self) -> None:
+        """Everything is given back."""
+        if self.released:
+            return
+        self.released = True
+        self.kernel.close()
+        for task in self.tasks:
+            await task.release()
+        for coordinator in self.master.coordinators.values():
+            coordinator.release()
+        for worker in self.workers:
+            worker.writer.release()
+
+
+_MAILS = {Call.TRIGGER: Mail.TRIGGER, Call.COMPLETE: Mail.COMPLETE, Call.ABORT: Mail.ABORT}
+
+
+def merged(committed: Iterable[Runs]) -> Runs:
+    """Returns the records of all transactions, ascending, with those twice that are in two."""
+    first: list[Run] = []
+    again: list[Run] = []
+    for one in sorted(record for runs in committed for run in runs for record in run):
+        runs = again if first and first[-1].last == one else first
+        if runs and runs[-1].last + 1 == one:
+            runs[-1] = Run(runs[-1].first, one)
+        else:
+            runs.append(Run(one, one))
+    return tuple(sorted([*first, *again], key=lambda one: one.first))
