@@ -183,7 +183,7 @@ CALLS: Mapping[SubtaskCall, Callable[[TaskCheckpoints, int], None]] = {
 """C21 to C24, subtask-checkpoint.md T22. What is called in the writer and in the operators, which happens at once."""
 
 PAUSING_CALLS: Mapping[SubtaskCall, Callable[[TaskCheckpoints, int], Coroutine[Any, Any, None]]] = {
-    SubtaskCall.INPUTS_PREPARE: TaskCheckpoints.prepare_inputs,
+    SubtaskCall.INPUTS_PREPARE: lambda task, checkpoint: task.prepare_inputs(checkpoint),
     SubtaskCall.OUTPUTS_BARRIER: lambda task, checkpoint: task.outputs.barrier(checkpoint, Alignment.ALIGNED),
     SubtaskCall.OUTPUTS_PRIORITY_BARRIER: lambda task, checkpoint: task.outputs.barrier(
         checkpoint, Alignment.UNALIGNED

@@ -1,0 +1,341 @@
+"""Runs jobs of the reference: a seeded source draws which thread works next, what is triggered, and what fails.
+
+It is no judge: it says whether each supplied record was committed once, and whether checkpoints end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from msgspec.structs import replace
+
+from conformance.ports import (
+    CheckpointCompleted,
+    CheckpointFailed,
+    CheckpointKind,
+    Committed,
+    Edge,
+    EdgeKind,
+    FailurePoint,
+    FailureTarget,
+    JobCheckpoint,
+    JobConfig,
+    JobOver,
+    JobRestarted,
+    JobSettings,
+    JobTaskChanged,
+    JobVertex,
+    PipelinePort,
+    Runs,
+    TaskState,
+    ThreadWoken,
+    Transaction,
+    Triggered,
+    Turn,
+    VertexKind,
+    record,
+)
+from conformance.scheduling import PAUSED, Kernel
+
+OUTSIDE = "outside"
+"""The thread of who operates the job."""
+MOST_STEPS = 300_000
+"""How many steps a drain takes at most."""
+
+
+class Broken(AssertionError):
+    """A job has not done what it must."""
+
+
+def three(parallelism: int, splits: int, settings: JobSettings) -> JobConfig:
+    """A source, a keyed count and a sink."""
+    return JobConfig(
+        (
+            JobVertex("source", VertexKind.SOURCE, parallelism, splits=splits),
+            JobVertex("count", VertexKind.COUNT, parallelism),
+            JobVertex("sink", VertexKind.SINK, parallelism),
+        ),
+        (Edge(0, 1, EdgeKind.HASH), Edge(1, 2, EdgeKind.REBALANCE)),
+        settings,
+    )
+
+
+@dataclass
+class Outside:
+    """What is known of a job, over all ports that have continued it."""
+
+    supplied: list[int]
+    """By split, how many records were supplied."""
+    committed: dict[tuple[int, Transaction], Runs] = field(default_factory=dict)
+    stored: dict[int, JobCheckpoint] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def commit(self, one: Committed) -> None:
+        """A transaction has its effect; under the same name it has none a second time."""
+        before = self.committed.setdefault((one.sink, one.transaction), one.records)
+        if sorted(r for run in before for r in run) != sorted(r for run in one.records for r in run):
+            raise Broken(f"transaction {one.transaction} had {before} before, and has {one.records} now")
+
+    def check(self, sinks: Sequence[int], at_end: bool, sources: Callable[[int], Sequence[int]]) -> None:
+        """Nothing was committed twice; at the end, everything was. `sources`: by sink, the splits that reach it."""
+        for sink in sinks:
+            all_of = Counter(
+                one for (at, _), runs in self.committed.items() if at == sink for run in runs for one in run
+            )
+            doubled = [one for one, count in all_of.items() if count > 1]
+            if doubled:
+                raise Broken(f"sink {sink} has committed twice: {doubled[:5]} ({len(doubled)})")
+            due = {record(split, n) for split in sources(sink) for n in range(self.supplied[split])}
+            if extra := sorted(set(all_of) - due):
+                raise Broken(f"sink {sink} has committed what nobody has supplied: {extra[:5]}")
+            if at_end and (missing := sorted(due - set(all_of))):
+                raise Broken(f"sink {sink} has not committed {missing[:5]} ({len(missing)})")
+
+
+class Run:
+    """One port. Who works next is drawn."""
+
+    def __init__(self, make: Callable[[JobConfig], PipelinePort], config: JobConfig, outside: Outside, seed: int,
+                 fine: bool = False) -> None:  # fmt: skip
+        self.config = config
+        self.outside = outside
+        self.random = Random(seed)
+        self.port: Any = make(config)
+        self.kernel = Kernel((*self.port.threads(), OUTSIDE), fine)
+        self.able: dict[str, None] = dict.fromkeys(self.port.threads())
+        self.states = [TaskState.INITIALIZING] * len(config.tasks())
+        self.pending: set[int] = set()
+        self.over: JobOver | None = None
+        self.weights: dict[str, float] = {}
+        self.steps = 0
+        self.restarts = 0
+        self.newest = config.restored
+        for split, count in enumerate(outside.supplied):
+            before = 0 if config.restored is None else self.offset(config.restored, split)
+            if count > before:
+                self.port.supply(split, count - before)
+        self.hear()
+
+    @staticmethod
+    def offset(checkpoint: JobCheckpoint, split: int) -> int:
+        """Returns how many records of a split were emitted in a checkpoint."""
+        return max(
+            (one.offset for states in checkpoint.states for state in states for one in state.splits if one.split == split),
+            default=0,
+        )
+
+    # ---- steps
+    def hear(self) -> None:
+        """Read the signals of the port."""
+        told = self.port.signals
+        if not told:
+            return
+        self.port.signals = []
+        counts = self.outside.counts
+        for one in told:
+            if type(one) is ThreadWoken:
+                self.able[one.thread] = None
+                continue
+            counts[type(one).__name__] += 1
+            if type(one) is Committed:
+                self.outside.commit(one)
+            elif type(one) is CheckpointCompleted:
+                self.pending.discard(one.checkpoint)
+                stored = self.port.snapshot(one.checkpoint)
+                self.check_cut(stored)
+                self.outside.stored[one.checkpoint] = stored
+                if one.kind is not CheckpointKind.SAVEPOINT:
+                    self.newest = stored
+            elif type(one) is CheckpointFailed:
+                counts[f"failed {one.reason}"] += 1
+                self.pending.discard(one.checkpoint)
+            elif type(one) is JobTaskChanged:
+                self.states[one.task] = one.state
+            elif type(one) is JobRestarted:
+                self.restarts += 1
+                due = 0 if self.newest is None else self.newest.checkpoint
+                if one.checkpoint != due:
+                    raise Broken(f"restarted from {one.checkpoint}, the newest is {due}")
+            elif type(one) is JobOver:
+                self.over = one
+
+    def call(self, operation: Any) -> Any:
+        """Perform an operation from outside, to its end."""
+        if not hasattr(operation, "send"):
+            self.hear()
+            return operation
+        thread = self.kernel.threads[OUTSIDE]
+        value = self.kernel.start(thread, (OUTSIDE,), operation)
+        while value is PAUSED:
+            self.hear()
+            if thread.runnable and self.random.random() < 0.5:
+                value = self.kernel.run(thread)
+            elif not self.step(but=OUTSIDE) and not thread.runnable:
+                raise Broken(f"stuck: {self.kernel.waiting()}")
+        self.hear()
+        return value
+
+    def step(self, but: str = "") -> bool:
+        """A thread that can act works, or goes on. Returns whether there was one."""
+        threads = self.kernel.threads
+        able = [name for name in self.able if threads[name].coroutine is None]
+        if self.kernel.in_flight:
+            able += [one.name for one in threads.values() if one.runnable and one.name != but]
+        if not able:
+            return False
+        name = self.random.choice(able) if not self.weights else self.draw(able)
+        thread = threads[name]
+        self.steps += 1
+        if thread.coroutine is None:
+            del self.able[name]
+            value = self.kernel.start(thread, (name,), self.port.work(name))
+        else:
+            value = self.kernel.run(thread)
+        if value is Turn.ACTED:
+            self.able[name] = None
+        elif value is Turn.WAITS:
+            self.outside.counts["vain"] += 1
+        if self.port.signals:
+            self.hear()
+        return True
+
+    def draw(self, able: list[str]) -> str:
+        """Some threads are slower than others."""
+        weights = [self.weights.get(name.partition(" ")[0], self.weights.get(name, 1.0)) for name in able]
+        return self.random.choices(able, weights)[0]
+
+    def swarm(self) -> None:
+        """Draw who is slow in this attempt."""
+        slow = self.random.choice(("", "restore", "task", "link", "writer", "master", "to", "from"))
+        self.weights = {slow: 0.05} if slow else {}
+
+    # ---- what is checked
+    def check_cut(self, stored: JobCheckpoint) -> None:
+        """Each split is in one place, and aligned checkpoints have no channel state."""
+        places = Counter(stored.unassigned)
+        places.update(one.split for states in stored.states for state in states for one in state.splits)
+        if places != Counter(range(len(self.outside.supplied))):
+            raise Broken(f"checkpoint {stored.checkpoint}: splits {places}")
+        if stored.in_flight and stored.kind in (CheckpointKind.ALIGNED, CheckpointKind.SAVEPOINT):
+            raise Broken(f"checkpoint {stored.checkpoint} is aligned and has {stored.in_flight}")
+        self.outside.counts["with channel state"] += bool(stored.in_flight)
+        self.outside.counts["in recovery"] += TaskState.INITIALIZING in self.states
+
+    # ---- longer stretches
+    def trigger(self, kind: CheckpointKind) -> Triggered:
+        """Trigger a checkpoint."""
+        triggered: Triggered = self.call(self.port.trigger(kind))
+        if triggered.refused is None:
+            self.pending.add(triggered.checkpoint)
+        self.outside.counts[f"triggered {kind}" if triggered.refused is None else f"refused {triggered.refused}"] += 1
+        return triggered
+
+    def go_on(self, steps: int) -> None:
+        """So many steps, unless nobody can act."""
+        for _ in range(steps):
+            if self.over is not None or not self.step():
+                return
+
+    def until(self, reached: Callable[[], bool]) -> bool:
+        """Steps until it has come to that. Returns whether it has."""
+        for _ in range(MOST_STEPS):
+            if reached():
+                return True
+            if not self.step():
+                return reached()
+        raise Broken("stuck: it does not come to an end")
+
+    def random_stretch(self, steps: int) -> None:
+        """Random steps, checkpoints, failures, throttles and time."""
+        draw = self.random
+        for _ in range(steps):
+            if self.over is not None:
+                return
+            chance = draw.random()
+            if chance < 0.02:
+                self.trigger(draw.choice(KINDS))
+            elif chance < 0.026:
+                self.fail()
+            elif chance < 0.034:
+                self.call(self.port.throttle(draw.randrange(len(self.states)), draw.random() < 0.4))
+            elif chance < 0.037:
+                self.call(self.port.advance(draw.choice((5, 10, 60))))
+            elif chance < 0.045:
+                split = draw.randrange(len(self.outside.supplied))
+                self.outside.supplied[split] += 1
+                self.call(self.port.supply(split, 1))
+            elif not self.step():
+                self.trigger(draw.choice(KINDS))
+
+    def fail(self) -> None:
+        """Something fails, now or later."""
+        draw = self.random
+        target = draw.choice(tuple(FailureTarget))
+        most = {FailureTarget.TASK: len(self.states), FailureTarget.WORKER: self.config.settings.workers}
+        point = draw.choice((FailurePoint.NOW, *FailurePoint))
+        self.call(self.port.fail(target, draw.randrange(most.get(target, 1)), point))
+        self.swarm()
+
+    def restore_chain(self, links: int) -> None:
+        """A checkpoint while operators stand still, a failure, a checkpoint at once, a failure …"""
+        draw = self.random
+        for link in range(links):
+            held = [task for task in range(len(self.states)) if draw.random() < 0.4]
+            if link:
+                self.go_on(draw.choice((0, 5, 20, 60)))
+            for task in held:
+                self.call(self.port.throttle(task, True))
+            self.go_on(draw.choice((5, 20, 60, 120)))
+            triggered = self.trigger(CheckpointKind.UNALIGNED)
+            if triggered.refused is None:
+                for _ in range(1500):
+                    if triggered.checkpoint not in self.pending or not self.step():
+                        break
+            for task in held:
+                self.call(self.port.throttle(task, False))
+            self.swarm()
+            self.call(self.port.fail(FailureTarget.TASK, draw.randrange(len(self.states)), FailurePoint.NOW))
+
+    def drain(self) -> None:
+        """Nothing stands still any more; then checkpoints until nothing is left."""
+        self.weights = {}
+        for task in range(len(self.states)):
+            self.call(self.port.throttle(task, False))
+        for _ in range(3):
+            self.until(lambda: False)
+            self.call(self.port.advance(1_000))
+            self.until(lambda: False)
+            if self.over is None:
+                self.trigger(CheckpointKind.ALIGNED)
+        self.until(lambda: False)
+        if self.pending and self.over is None:
+            raise Broken(f"stuck: checkpoints {self.pending} are pending; {self.kernel.waiting()}")
+
+    def close(self) -> None:
+        """The port is released, and holds nothing."""
+        self.kernel.close()
+        release = self.port.release()
+        if hasattr(release, "send"):
+            self.call(release)
+        held = self.port.resources()
+        if held.segments or held.files or held.listeners or held.futures:
+            raise Broken(f"after the release, {held} is held")
+
+    def restart_with(self, make: Callable[[JobConfig], PipelinePort], seed: int, **changed: Any) -> Run:
+        """Another port, from the newest checkpoint."""
+        self.close()
+        config = replace(self.config, restored=self.newest, **changed)
+        return Run(make, config, self.outside, seed, self.kernel.fine)
+
+
+KINDS = (
+    CheckpointKind.UNALIGNED,
+    CheckpointKind.UNALIGNED,
+    CheckpointKind.TIMEOUTABLE,
+    CheckpointKind.ALIGNED,
+    CheckpointKind.SAVEPOINT,
+)
