@@ -339,12 +339,14 @@ class JobMaster:
             tasks = list(range(len(graph.tasks)))
         for number in tasks:
             await job.tasks[number].cancel()
-            job.forget_messages(number)
+        if self.replaced or job.status is not None:
+            return
         for number in sorted(self.pending):
             self.abort(number, CheckpointReason.TASK_CLOSING)
         checkpoint = job.newest()
         for number in tasks:
             self.finished.pop(number, None)
+            job.forget_messages(number)
         self.reset_coordinators(tasks, 0 if checkpoint is None else checkpoint.checkpoint)
         job.emit(JobRestarted(0 if checkpoint is None else checkpoint.checkpoint, runs_of(tasks)))
         job.deploy(tasks, checkpoint)
@@ -371,12 +373,9 @@ class JobMaster:
                 coordinator.restart(subtasks, restored, ())
         self.hear()
 
-    async def die(self) -> None:
-        """The job master fails: all tasks are cancelled, and what it had in memory is lost."""
+    def die(self) -> None:
+        """The job master fails, and what it had in memory is lost."""
         self.replaced = True
-        for number, task in enumerate(self.job.tasks):
-            await task.cancel()
-            self.job.forget_messages(number)
         self.end_checkpoints()
         for coordinator in self.coordinators.values():
             coordinator.release()
@@ -389,10 +388,16 @@ class JobMaster:
         self.pending.clear()
 
     async def take_over(self) -> None:
-        """Another job master restores the job."""
+        """Another job master cancels all tasks, and restores the job."""
         job = self.job
+        for task in job.tasks:
+            await task.cancel()
+        if self.replaced or job.status is not None:
+            return
         checkpoint = job.newest()
         tasks = list(range(len(self.graph.tasks)))
+        for number in tasks:
+            job.forget_messages(number)
         job.emit(JobRestarted(0 if checkpoint is None else checkpoint.checkpoint, (Run(0, len(tasks) - 1),)))
         job.deploy(tasks, checkpoint)
 
@@ -404,6 +409,8 @@ class JobMaster:
         """The job is over."""
         for task in self.job.tasks:
             await task.cancel()
+        if self.replaced or self.job.status is not None:
+            return
         self.end_checkpoints()
         for coordinator in self.coordinators.values():
             coordinator.release()

@@ -66,6 +66,8 @@ class Pipeline(Faulty, PipelinePort):
         self.now = 0
         """Now: the milliseconds since the job began."""
         self.status: JobStatus | None = None
+        self.orphaned = False
+        """Orphaned: whether the tasks belong to a job master that has failed."""
         self.cancelling = self.released = False
         # ---- outside the job
         self.supplied = self.supplied_by(config)
@@ -136,6 +138,7 @@ class Pipeline(Faulty, PipelinePort):
     def deploy(self, tasks: Iterable[int], checkpoint: JobCheckpoint | None) -> None:
         """Tasks are deployed, with what they restore."""
         numbers = list(tasks)
+        self.orphaned = False
         shares = Shares(self.graph, checkpoint, self.config.settings.output_on_downstream)
         deployment = Deployment(self, numbers, shares)
         made = {number: deployment.make(number) for number in numbers}
@@ -151,11 +154,18 @@ class Pipeline(Faulty, PipelinePort):
         """The network has failed on the side of a task, which fails."""
         self.master.later(partial(self.tasks[task].fail, error.reason))
 
+    def is_current(self, task: JobTask) -> bool:
+        """Whether no other attempt has taken the place of this one, and the job master knows it. A thread that has not
+        noticed it says nothing."""
+        return self.tasks[task.number] is task and not self.orphaned
+
     def changed(self, task: JobTask, state: TaskState, cause: str) -> None:
         """A task has another state, of which the job master learns, unless it has caused it."""
+        if self.tasks[task.number] is not task:
+            return
         self.emit(JobTaskChanged(task.number, state, cause))
         self.can_read(task)
-        if state in (TaskState.RUNNING, TaskState.FINISHED, TaskState.FAILED):
+        if not self.orphaned and state in (TaskState.RUNNING, TaskState.FINISHED, TaskState.FAILED):
             self.report(task.number, Message(Call.STATE, state=state, cause=cause, is_kept=True))
 
     def can_read(self, task: JobTask) -> None:
@@ -165,19 +175,24 @@ class Pipeline(Faulty, PipelinePort):
 
     def ready(self, task: JobTask) -> None:
         """A task takes its part in checkpoints from now on."""
-        self.emit(TaskReady(task.number))
+        if self.is_current(task):
+            self.emit(TaskReady(task.number))
 
     def acknowledge(self, task: JobTask, checkpoint: int) -> None:
         """A task has stored its part, of which the job master gets a copy."""
-        part = Part(task.operators.snapshots.pop(checkpoint), *task.states.contents(checkpoint))
-        self.report(task.number, Message(Call.ACKNOWLEDGE, checkpoint, part))
+        if self.is_current(task):
+            part = Part(task.operators.snapshots.pop(checkpoint), *task.states.contents(checkpoint))
+            self.report(task.number, Message(Call.ACKNOWLEDGE, checkpoint, part))
 
     def decline(self, task: JobTask, checkpoint: int, reason: CheckpointReason) -> None:
         """A task declines a checkpoint."""
-        self.report(task.number, Message(Call.DECLINE, checkpoint, reason=reason))
+        if self.is_current(task):
+            self.report(task.number, Message(Call.DECLINE, checkpoint, reason=reason))
 
     def cut(self, task: JobTask, checkpoint: int) -> None:
         """A source has taken its snapshot: the gate of its operator coordinator opens."""
+        if not self.is_current(task):
+            return
         vertex, subtask = self.graph.tasks[task.number]
         coordinator = self.master.coordinators[vertex]
         coordinator.barrier(subtask, coordinator.newest[subtask], checkpoint, True, ())
@@ -185,6 +200,8 @@ class Pipeline(Faulty, PipelinePort):
 
     def heard_of_abort(self, task: JobTask, checkpoint: int) -> None:
         """A source was notified that a checkpoint was aborted."""
+        if not self.is_current(task):
+            return
         vertex, subtask = self.graph.tasks[task.number]
         coordinator = self.master.coordinators[vertex]
         coordinator.notify_aborted(subtask, coordinator.newest[subtask], checkpoint)
@@ -299,18 +316,24 @@ class Pipeline(Faulty, PipelinePort):
         elif self.master.is_stopped:
             await self.master.over(JobStatus.FAILED, "the job master has failed after the savepoint was complete")
         else:
-            await self.master.die()
+            self.master.die()
+            self.orphaned = True
+            for number in range(len(self.tasks)):
+                self.forget_messages(number)
             self.master = JobMaster(self, self.newest())
             self.master.later(self.master.take_over)
 
     async def fail_worker(self, number: int) -> None:
         """All tasks of a worker fail, and what they have sent that has not arrived is lost."""
-        tasks = [one for one in self.tasks_on(number) if not self.tasks[one].is_over()]
-        for one in tasks:
-            await self.tasks[one].fail(str(FailureTarget.WORKER))
-            self.forget_messages(one)
+        tasks = [one for one in self.targeted(FailureTarget.WORKER, number) if not one.is_over()]
+        for task in tasks:
+            task.change(TaskState.FAILED, str(FailureTarget.WORKER))
+            task.states.close()
+            self.forget_messages(task.number)
         self.workers[number].die()
-        self.master.later(partial(self.master.restart_if_failed, tasks))
+        self.master.later(partial(self.master.restart_if_failed, [task.number for task in tasks]))
+        for task in tasks:
+            await task.clean_up()
 
     async def reach(self, point: FailurePoint, task: JobTask | None, checkpoint: int) -> None:
         """Something may be made to fail here."""
@@ -400,6 +423,8 @@ class Pipeline(Faulty, PipelinePort):
             return Refusal.STOPPING
         if not self.config.settings.unaligned and kind in (CheckpointKind.TIMEOUTABLE, CheckpointKind.UNALIGNED):
             return Refusal.DISABLED
+        if self.orphaned:
+            return Refusal.NOT_RUNNING
         for number, task in enumerate(self.tasks):
             if (task.state is None or task.is_over()) and number not in master.finished:
                 return Refusal.NOT_RUNNING

@@ -124,7 +124,13 @@ class Run:
     def offset(checkpoint: JobCheckpoint, split: int) -> int:
         """Returns how many records of a split were emitted in a checkpoint."""
         return max(
-            (one.offset for states in checkpoint.states for state in states for one in state.splits if one.split == split),
+            (
+                one.offset
+                for states in checkpoint.states
+                for state in states
+                for one in state.splits
+                if one.split == split
+            ),
             default=0,
         )
 
