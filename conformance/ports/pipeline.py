@@ -420,20 +420,24 @@ class PipelinePort(Port):
     def work(self, thread: str) -> Answer[Turn]:
         """A thread does its next piece of work.
 
-        Returns: ACTED; WAITS if there is nothing to do, and this stays so until `ThreadWoken` names the thread, so that
-        nobody asks it before; OVER once the job is over, whatever the thread. At the beginning, every thread may have
-        something to do.
+        A thread has something to do if `ThreadWoken` has named it since its last turn began. So if there is more to do
+        after a turn, it is named in that turn; and nobody need ask a thread that was not named. Threads that are named
+        when the job is made are signalled with the first operation.
+
+        Returns: ACTED; WAITS if there was nothing to do, as when it was named in vain; OVER once the job is over,
+        whatever the thread.
 
         Raises: PortError ARGUMENT if there is no such thread.
         """
 
     @abstractmethod
     def lose(self, thread: str) -> Answer[bool]:
-        """The oldest message that a thread `to V/S` or `from V/S` would deliver is lost. Its sender may notice: an
-        event of an operator coordinator that is lost, or its reply, lets the task fail. A trigger, an acknowledgement,
-        a refusal or a notice is lost without notice.
+        """The oldest message that a thread `to V/S` or `from V/S` would deliver is lost. What operator coordinators
+        send, and the replies to it, cannot be lost unnoticed: the task fails, with the cause `lose`. A trigger, an
+        acknowledgement, a refusal or a notice is lost without notice.
 
-        Returns: whether there was one. False for other threads.
+        Returns: whether one was lost. False if there is none, if it is sent until it arrives (that a task runs, has
+        failed or finished; notices of the savepoint with which a job stops), and for other threads.
         """
 
     @abstractmethod

@@ -161,8 +161,8 @@ class JobTaskChanged(Struct, frozen=True, tag="job-task-changed"):
     task: int
     state: TaskState
     cause: str = ""
-    """If it has failed: the text begins with what was made to fail, a target of `fail` or a place of `fault`, or says
-    what has failed on its own. Empty otherwise."""
+    """If it has failed: the text begins with what was made to fail, a target of `fail`, a place of `fault`, or `lose`,
+    or it says what has failed on its own. Empty otherwise."""
 
 
 class TaskReady(Struct, frozen=True, tag="task-ready"):
@@ -188,7 +188,7 @@ class JobOver(Struct, frozen=True, tag="job-over"):
 
 
 class ThreadWoken(Struct, frozen=True, tag="thread-woken"):
-    """There is something to do for a thread that had nothing to do, as far as its answer `WAITS` is known. Only with
-    the capability `job-steps`."""
+    """There is something to do for a thread. It is named at most once between two of its turns, and may be named during
+    one. Only with the capability `job-steps`."""
 
     thread: str

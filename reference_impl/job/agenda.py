@@ -11,6 +11,8 @@ from ..network.listener import Listens
 
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, bool]]
 """A piece of work of a thread. Returns whether there was any."""
+More: TypeAlias = Callable[[], bool]
+"""Returns whether a thread that has worked has more to do."""
 
 ACTED, WAITS = Turn.ACTED, Turn.WAITS
 """Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
@@ -19,41 +21,38 @@ ACTED, WAITS = Turn.ACTED, Turn.WAITS
 class Agenda:
     """Whoever makes work for a thread wakes it. Nobody asks a thread that waits."""
 
-    __slots__ = ("able", "listener", "waiting", "woken", "work")
+    __slots__ = ("able", "listener", "work")
 
     def __init__(self, listener: Listens) -> None:
         self.listener = listener
-        self.work: dict[str, Work | None] = {}
+        self.work: dict[str, tuple[Work, More] | None] = {}
         """By name of a thread, its work; None: what it would work for is not there."""
         self.able: dict[str, None] = {}
-        """Able: the threads that may have something to do, in the order in which they were woken."""
-        self.woken: set[str] = set()
-        """Woken: the threads that were woken since they took up their last piece of work."""
+        """Able: the threads that were woken since they took up their last piece of work, in this order."""
 
-    def add(self, thread: str, work: Work | None = None) -> None:
-        """A thread of the job, which is asked at first."""
-        self.work[thread] = work
-        self.able[thread] = None
+    def add(self, thread: str, work: Work | None = None, more: More | None = None) -> None:
+        """A thread of the job."""
+        self.work[thread] = None if work is None or more is None else (work, more)
 
-    def assign(self, thread: str, work: Work | None) -> None:
+    def assign(self, thread: str, work: Work, more: More) -> None:
         """The thread works for somebody else now."""
-        self.work[thread] = work
+        self.work[thread] = work, more
         self.wake(thread)
 
     def wake(self, thread: str) -> None:
         """There is something to do for the thread."""
-        self.woken.add(thread)
         if thread not in self.able:
             self.able[thread] = None
             self.listener.emit(ThreadWoken(thread))
 
     async def do(self, thread: str) -> Turn:
-        """The next piece of work of a thread. If it finds none and was woken meanwhile, it counts as one, too."""
+        """The next piece of work of a thread, which is woken again if there is more."""
         if thread not in self.work:
             raise PortError(ErrorKind.ARGUMENT, f"there is no thread {thread!r}")
-        self.woken.discard(thread)
-        work = self.work[thread]
-        if (work is not None and await work()) or thread in self.woken:
-            return ACTED
         self.able.pop(thread, None)
-        return WAITS
+        work = self.work[thread]
+        if work is None or not await work[0]():
+            return WAITS
+        if work[1]():
+            self.wake(thread)
+        return ACTED

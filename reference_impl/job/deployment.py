@@ -142,11 +142,12 @@ class Deployment:
         made.throttled = task in job.throttled
         worker = job.worker_of(task)
         worker.tasks[worker.index(task)] = made
-        job.agenda.assign(thread, made.work)
-        job.agenda.assign(f"restore {vertex}/{subtask}", partial(job.read, made) if sizes else None)
+        job.agenda.assign(thread, made.work, made.has_more)
+        job.agenda.add(f"restore {vertex}/{subtask}", partial(job.read, made), made.has_more_to_read)
         for info, connection in self.producers[task].connections.items():
             if connection.link:
-                job.agenda.assign(connection.link, partial(self.producers[task].carry, info))
+                producers = self.producers[task]
+                job.agenda.add(connection.link, partial(producers.carry, info), partial(producers.has_more, info))
         return made
 
     def partition(self, task: int, number: int) -> ResultPartition:

@@ -67,14 +67,17 @@ class JobProducers(Producers):
 
     def look(self, info: ChannelInfo) -> None:
         """Wake the network if the reader of a channel has something to send."""
-        reader = self.readers.get(info)
-        if reader is not None and (reader.in_line or reader.backlog):
+        if self.has_more(info):
             self.agenda.wake(self.connections[info].link)
+
+    def has_more(self, info: ChannelInfo) -> bool:
+        """Whether the reader of a channel has something to send."""
+        reader = self.readers.get(info)
+        return reader is not None and (reader.in_line or reader.backlog > 0)
 
     async def carry(self, info: ChannelInfo) -> bool:
         """chain.md C10, C31. The network carries one element. Returns whether there was anything to carry."""
-        reader = self.readers.get(info)
-        if reader is None or not (reader.in_line or reader.backlog):
+        if not self.has_more(info):
             return False
         try:
             element = await self.transfer(info)

@@ -201,6 +201,10 @@ class Source(JobOperator):
                 return True
         return False
 
+    def has_next(self) -> bool:
+        """Whether there are records that were not emitted (Flink: `SourceReader.isAvailable`)."""
+        return any(offset < self.supplied[split] for split, offset in self.splits)
+
     def has_ended(self) -> bool:
         """Whether nothing can follow (Flink: `InputStatus.END_OF_INPUT`)."""
         return self.no_more and all(offset == self.supplied[split] for split, offset in self.splits)

@@ -96,8 +96,8 @@ class Pipeline(Faulty, PipelinePort):
         for task, (vertex, subtask) in enumerate(self.graph.tasks):
             for kind in ("task", "restore"):
                 self.agenda.add(f"{kind} {vertex}/{subtask}")
-            self.agenda.add(f"to {vertex}/{subtask}", partial(self.deliver, task))
-            self.agenda.add(f"from {vertex}/{subtask}", partial(self.bring, task))
+            self.agenda.add(f"to {vertex}/{subtask}", partial(self.deliver, task), partial(bool, self.down[task]))
+            self.agenda.add(f"from {vertex}/{subtask}", partial(self.bring, task), partial(bool, self.up[task]))
         for (edge, consumer), producers in self.graph.producers.items():
             for producer in producers:
                 if self.graph.worker(producer) != self.graph.worker(consumer):
@@ -106,9 +106,9 @@ class Pipeline(Faulty, PipelinePort):
             Worker(number, self.tasks_on(number), config.settings.sharing, self.faults, self.agenda)
             for number in range(config.settings.workers)
         ]
-        self.agenda.add("master", self.work_as_master)
+        self.agenda.add("master", self.work_as_master, lambda: bool(self.master.main))
         for vertex in self.graph.sources:
-            self.agenda.add(f"enumerator {vertex}", partial(self.assign, vertex))
+            self.agenda.add(f"enumerator {vertex}", partial(self.assign, vertex), lambda: True)
         self.kernel = Kernel(tuple(self.agenda.work), fine=False)
         """Kernel: runs the threads in `settle`. Elsewhere it has none."""
         self.tasks: list[JobTask] = []
@@ -164,14 +164,16 @@ class Pipeline(Faulty, PipelinePort):
         if self.tasks[task.number] is not task:
             return
         self.emit(JobTaskChanged(task.number, state, cause))
-        self.can_read(task)
+        if state is TaskState.INITIALIZING:
+            self.can_read(task)
         if not self.orphaned and state in (TaskState.RUNNING, TaskState.FINISHED, TaskState.FAILED):
             self.report(task.number, Message(Call.STATE, state=state, cause=cause, is_kept=True))
 
     def can_read(self, task: JobTask) -> None:
         """The executor of recovered channel state has something to do."""
         vertex, subtask = self.graph.tasks[task.number]
-        self.agenda.wake(f"restore {vertex}/{subtask}")
+        if self.graph.into[vertex]:
+            self.agenda.wake(f"restore {vertex}/{subtask}")
 
     def ready(self, task: JobTask) -> None:
         """A task takes its part in checkpoints from now on."""

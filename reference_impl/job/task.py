@@ -432,6 +432,33 @@ class JobTask(RestoringTask):
             self.job.ready(self)
         return turn is ACTED
 
+    def has_more(self) -> bool:
+        """Whether there may be something to do in the next turn."""
+        if self.is_over():
+            return False
+        if self.mails.mails:
+            return True
+        if self.throttled:
+            return False
+        if not self.outputs.has_room(self.settings.room):
+            self.lacks_room = True
+            return False
+        return self.has_input()
+
+    def has_input(self) -> bool:
+        """Whether the default action may find something."""
+        return self.inputs.available() or self.may_finish
+
+    def has_more_to_read(self) -> bool:
+        """Whether recovered channel state is still to be read or handed on."""
+        if self.is_over():
+            return False
+        if self.recovery is not Recovery.PUSHED:
+            return bool(self.to_end)
+        if self.drainer is None:
+            return True
+        return self.installed and not self.drainer.has_ended()
+
     async def run(self, mail: Mail, index: int) -> None:
         """The mails of the job."""
         if mail is Mail.TRIGGER:
@@ -582,6 +609,12 @@ class SourceTask(JobTask):
         self.job.heard_of_abort(self, checkpoint)
         if checkpoint == self.suspended:
             self.suspended = None
+
+    def has_input(self) -> bool:
+        """Whether there are records, or the source is to end."""
+        if self.data_has_ended or self.suspended is not None:
+            return self.may_finish
+        return self.operators.has_next() or self.operators.has_ended()
 
     async def process_input(self) -> InputStatus:
         """The next records of a split (Flink: `SourceOperator.emitNext`)."""

@@ -27,7 +27,7 @@ class Worker:
         """By number on the worker, the task that is deployed."""
         self.start()
         for index, thread in enumerate(self.threads):
-            agenda.add(thread, partial(self.execute, index))
+            agenda.add(thread, partial(self.execute, index), partial(self.has_more, index))
 
     def start(self) -> None:
         """The process starts."""
@@ -54,6 +54,10 @@ class Worker:
         executor.execute(request)
         await self.pass_on()
         return True
+
+    def has_more(self, index: int) -> bool:
+        """Whether an executor has a request that is ready."""
+        return index < len(self.writer.running) and bool(self.writer.running[index].ready)
 
     async def pass_on(self) -> None:
         """writer.md W19, W20. Tasks learn of their results."""

@@ -106,7 +106,7 @@ class Run:
         self.random = Random(seed)
         self.port: Any = make(config)
         self.kernel = Kernel((*self.port.threads(), OUTSIDE), fine)
-        self.able: dict[str, None] = dict.fromkeys(self.port.threads())
+        self.able: dict[str, None] = {}
         self.states = [TaskState.INITIALIZING] * len(config.tasks())
         self.pending: set[int] = set()
         self.over: JobOver | None = None
@@ -201,10 +201,9 @@ class Run:
             value = self.kernel.start(thread, (name,), self.port.work(name))
         else:
             value = self.kernel.run(thread)
-        if value is Turn.ACTED:
-            self.able[name] = None
-        elif value is Turn.WAITS:
+        if value is Turn.WAITS:
             self.outside.counts["vain"] += 1
+            self.outside.counts["vain " + name.partition(" ")[0]] += 1
         if self.port.signals:
             self.hear()
         return True
