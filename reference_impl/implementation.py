@@ -25,8 +25,10 @@ from conformance.ports import (
     GateConfig,
     GatePort,
     Implementation,
+    JobConfig,
     LocalChannelPort,
     PersisterPort,
+    PipelinePort,
     RecoveredChannelPort,
     Recovery,
     RemoteChannelPort,
@@ -45,6 +47,7 @@ from conformance.ports.implementation import Factory
 
 from .coordinator.coordinator import Coordinator
 from .design import Design
+from .job.pipeline import Pipeline
 from .network.deque import Deque
 from .network.gate import Gate
 from .network.local_channel import LocalChannel
@@ -113,6 +116,7 @@ class Reference(Implementation):
             "subtask-checkpoint": self._subtask_checkpoint,
             "spill": self._spill,
             "task-restore": self._task_restore,
+            "pipeline": self._pipeline,
             "filter": self._filter,
             "assignment": self._assignment,
         }
@@ -167,6 +171,9 @@ class Reference(Implementation):
 
     def _assignment(self, config: AssignmentConfig) -> AssignmentPort:
         return Assignment(config)
+
+    def _pipeline(self, config: JobConfig) -> PipelinePort:
+        return Pipeline(config, self.design)
 
     def _coordinator(self, config: CoordinatorConfig) -> CoordinatorPort:
         return Coordinator(config, self.design.protocol)

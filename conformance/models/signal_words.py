@@ -12,6 +12,7 @@ from typing import Any
 from conformance import ports
 from conformance.models.coordinator_words import COORDINATOR_SIGNALS
 from conformance.models.fault_words import failure_at
+from conformance.models.job_words import JOB_SIGNALS
 from conformance.models.records import in_words
 from conformance.models.words import taken
 
@@ -87,7 +88,7 @@ TASK_SIGNALS: Mapping[type, Describe] = {
     ports.FaultStruck: lambda one: failure_at(one.place, one.kind),
 }
 
-SIGNALS: Mapping[type, Describe] = {**TASK_SIGNALS, **COORDINATOR_SIGNALS}
+SIGNALS: Mapping[type, Describe] = {**TASK_SIGNALS, **COORDINATOR_SIGNALS, **JOB_SIGNALS}
 """By type of signal."""
 
 

@@ -19,6 +19,7 @@ from conformance.ports.drainer import DrainerConfig, DrainerPort
 from conformance.ports.filter import FilterConfig, FilterPort
 from conformance.ports.gate import GateConfig, GatePort
 from conformance.ports.persister import PersisterConfig, PersisterPort
+from conformance.ports.pipeline import JobConfig, PipelinePort
 from conformance.ports.spill import SpillConfig, SpillPort
 from conformance.ports.subpartition import SubpartitionConfig, SubpartitionPort
 from conformance.ports.subtask_checkpoint import SubtaskCheckpointConfig, SubtaskCheckpointPort
@@ -58,5 +59,6 @@ INTERFACES: Interfaces = MappingProxyType(
         "task-restore": Interface(TaskRestorePort, TaskRestoreConfig),
         "assignment": Interface(AssignmentPort, AssignmentConfig),
         "filter": Interface(FilterPort, FilterConfig),
+        "pipeline": Interface(PipelinePort, JobConfig),
     }
 )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from conformance.ports.checkpoint_reason import CheckpointReason
 from conformance.ports.restore_signals import TaskState
@@ -17,7 +16,7 @@ class Run(Struct, frozen=True, omit_defaults=True):
 
     first: int
     last: int
-    step: Annotated[int, Meta(ge=1)] = 1
+    step: int = 1
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(self.first, self.last + 1, self.step))

@@ -171,7 +171,7 @@ class JobOutputs(Outputs):
     async def emit(self, records: tuple[int, ...]) -> None:
         """Records are sent to every partition (Flink: `RecordWriterOutput.collect`)."""
         for one in self.partitions:
-            await one.write(records)
+            await one.emit(records)
 
     async def broadcast(self, element: Element) -> None:
         """An event is sent to all."""

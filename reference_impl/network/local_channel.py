@@ -94,11 +94,10 @@ class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
         async with self.subpartition_lock:
             self.subpartition.aligned_timeout(checkpoint)
             told, self.subpartition.signals = self.subpartition.signals, []
-        for signal in told:
-            if type(signal) is PriorityAvailable:
-                await self.outside
-                self.priority_waits = bool(self.recovered)
-                await self.listener.priority_available(self, signal.seq)
+        if told:
+            await self.outside
+            self.priority_waits = bool(self.recovered)
+            await self.listener.priority_available(self, self.subpartition.seq)
 
     async def arrive(self, element: Element, backlog: int = -1) -> None:
         """L2, L3. A local producer needs no credit."""

@@ -70,7 +70,7 @@ class ResultPartition:
         self.unread = len(subpartitions)
         """Unread: how many consumers have not taken the end of data."""
 
-    async def write(self, records: tuple[int, ...]) -> None:
+    async def emit(self, records: tuple[int, ...]) -> None:
         """Records are sent, each subpartition's in a buffer of its own (Flink: `RecordWriter.emit`)."""
         if self.partitioner is None:
             await self.broadcast(Buffer(records))

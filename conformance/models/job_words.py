@@ -1,0 +1,73 @@
+"""Describes the signals of a job, and its records as runs. Rules and reports use the same words.
+
+Tasks have their numbers here: a report that knows the job says which vertex is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from conformance import ports
+
+TARGETS: Mapping[ports.FailureTarget, str] = {
+    ports.FailureTarget.TASK: "task {}",
+    ports.FailureTarget.WORKER: "worker {}",
+    ports.FailureTarget.MASTER: "the job master",
+    ports.FailureTarget.JOB: "the job",
+}
+"""What is made to fail, with a place for its number."""
+
+POINTS: Mapping[ports.FailurePoint, str] = {
+    ports.FailurePoint.NOW: "",
+    ports.FailurePoint.BETWEEN_CUTS: " between two snapshots of a checkpoint",
+    ports.FailurePoint.IN_SNAPSHOT: " during a snapshot",
+    ports.FailurePoint.IN_RESTORE: " during a restore",
+    ports.FailurePoint.COMPLETED: " when a checkpoint is complete, before anybody is notified",
+}
+"""When it fails."""
+
+STATES: Mapping[ports.TaskState, str] = {
+    ports.TaskState.INITIALIZING: "is initializing",
+    ports.TaskState.RUNNING: "is running",
+    ports.TaskState.FINISHED: "has finished",
+    ports.TaskState.FAILED: "has failed",
+    ports.TaskState.CANCELED: "is canceled",
+}
+"""What a task is, as the predicate of a sentence."""
+
+
+def run_in_words(run: ports.Run) -> str:
+    """Describes a run of records: `3`, `3 to 7`, or `3, 14 … 36`."""
+    if run.first == run.last:
+        return str(run.first)
+    if run.step == 1:
+        return f"{run.first} to {run.last}"
+    return f"{run.first}, {run.first + run.step} … {run.last}"
+
+
+def runs_in_words(runs: ports.Runs) -> str:
+    """Describes records in an order: `records 3 to 7, 12`."""
+    return f"records {', '.join(map(run_in_words, runs))}" if runs else "no records"
+
+
+def _restarted(one: ports.JobRestarted) -> str:
+    of = f"checkpoint {one.checkpoint}" if one.checkpoint else "the beginning"
+    return f"tasks {', '.join(map(run_in_words, one.tasks))} are restarted from {of}"
+
+
+JOB_SIGNALS: Mapping[type, Callable[[Any], str]] = {
+    ports.CheckpointCompleted: lambda one: f"checkpoint {one.checkpoint} ({one.kind.value}) is complete",
+    ports.CheckpointFailed: lambda one: f"checkpoint {one.checkpoint} has failed, reason {one.reason.value}",
+    ports.Committed: lambda one: (
+        f"sink {one.sink} commits what its subtask {one.transaction.subtask} has prepared for checkpoint "
+        f"{one.transaction.checkpoint}: {runs_in_words(one.records)}"
+    ),
+    ports.JobRestarted: _restarted,
+    ports.JobTaskChanged: lambda one: f"task {one.task} {STATES[one.state]}" + (f": {one.cause}" if one.cause else ""),
+    ports.TaskReady: lambda one: f"task {one.task} takes part in checkpoints from now on",
+    ports.FailureStruck: lambda one: f"{TARGETS[one.target].format(one.number)} is made to fail{POINTS[one.point]}",
+    ports.JobOver: lambda one: f"the job is {one.status.value}" + (f": {one.cause}" if one.cause else ""),
+    ports.ThreadWoken: lambda one: f"thread {one.thread} has something to do",
+}
+"""By type of signal."""
