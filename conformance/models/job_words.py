@@ -13,8 +13,8 @@ from conformance import ports
 TARGETS: Mapping[ports.FailureTarget, str] = {
     ports.FailureTarget.TASK: "task {}",
     ports.FailureTarget.WORKER: "worker {}",
-    ports.FailureTarget.MASTER: "the job master",
-    ports.FailureTarget.JOB: "the job",
+    ports.FailureTarget.MASTER: "job master {}",
+    ports.FailureTarget.JOB: "job {}",
 }
 """What is made to fail, with a place for its number."""
 
@@ -38,12 +38,12 @@ STATES: Mapping[ports.TaskState, str] = {
 
 
 def run_in_words(run: ports.Run) -> str:
-    """Describes a run of records: `3`, `3 to 7`, or `3, 14 … 36`."""
+    """Describes a run of records: `3`, `3 to 7`, or `3 to 36 in steps of 11`."""
     if run.first == run.last:
         return str(run.first)
     if run.step == 1:
         return f"{run.first} to {run.last}"
-    return f"{run.first}, {run.first + run.step} … {run.last}"
+    return f"{run.first} to {run.last} in steps of {run.step}"
 
 
 def runs_in_words(runs: ports.Runs) -> str:

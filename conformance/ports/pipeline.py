@@ -225,7 +225,8 @@ class JobConfig(Struct, frozen=True, forbid_unknown_fields=True):
     Vertices are in an order in which each edge leads to a later one. From a source to a sink there is at most one path
     on which records are passed on, so that a sink must commit each record that reaches it once. A forward edge joins
     vertices of the same parallelism. Edges of the kinds forward, rescale and broadcast never have channel state: their
-    barriers are always aligned, and an unaligned checkpoint waits for them. The kind shuffle does not occur.
+    barriers are always aligned, and an unaligned checkpoint waits for them. Either all edges into a union are of these
+    kinds, or none is. The kind shuffle does not occur.
     """
 
     vertices: tuple[JobVertex, ...]

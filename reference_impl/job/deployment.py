@@ -136,6 +136,7 @@ class Deployment:
             [self.partition(task, number) for number in range(len(graph.out_of[vertex]))],
             operator(of, subtask, self.shares.states(task), job.supplied, settings.records_in_buffer, commit),
             restored,
+            self.always_aligned(task),
         )
         self.handles[task].task = made
         made.checkpoints.clock.now = job.now
@@ -149,6 +150,13 @@ class Deployment:
                 producers = self.producers[task]
                 job.agenda.add(connection.link, partial(producers.carry, info), partial(producers.has_more, info))
         return made
+
+    def always_aligned(self, task: int) -> list[int]:
+        """Returns the channels of a task that can have no channel state, if it has others."""
+        graph, numbers = self.graph, self.inputs[task]
+        kinds = [graph.edges[edge].kind for edge in graph.into[graph.tasks[task][0]]]
+        found = [number for number, info in enumerate(numbers.infos) if kinds[info.gate] in ALWAYS_ALIGNED]
+        return [] if len(found) == len(numbers.infos) else found
 
     def partition(self, task: int, number: int) -> ResultPartition:
         """Returns a result partition of a task."""

@@ -31,7 +31,9 @@ NOTHING = OperatorState()
 class JobOperator(Operators):
     """Passes records on. What it emits waits in `emitted` until the task has sent it."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefers_first: bool = False) -> None:
+        """`prefers_first`: it reads other inputs only while the first has nothing (Flink: `InputSelectable`)."""
+        self.prefers_first = prefers_first
         self.emitted: list[tuple[int, ...]] = []
         """Emitted: records that are to be sent, by buffer."""
         self.snapshots: dict[int, OperatorState] = {}
@@ -231,4 +233,4 @@ def operator(
         return BroadcastJoin(restored)
     if vertex.kind is VertexKind.SINK:
         return Sink(subtask, restored, commit)
-    return JobOperator()
+    return JobOperator(prefers_first=vertex.kind is VertexKind.SELECTIVE)

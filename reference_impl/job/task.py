@@ -14,6 +14,7 @@ from conformance.ports import (
     Barrier,
     BarrierHandlerConfig,
     Buffer,
+    CancelMarker,
     CheckpointAcknowledged,
     CheckpointDeclined,
     CheckpointReason,
@@ -214,11 +215,59 @@ class JobOutputs(Outputs):
 
 
 class JobCheckpoints(TaskCheckpoints):
-    """The part of a task of a job in its checkpoints."""
+    """The part of a task of a job in its checkpoints.
+
+    If some of its channels can have no channel state, and others can, an unaligned checkpoint begins once the barriers
+    of the former were taken. Until then unaligned barriers are held, and only the former are read.
+    """
 
     task: JobTask
     states: JobStates
     outputs: JobOutputs
+
+    def __init__(self, task: JobTask, always_aligned: Sequence[int], *parts: Any) -> None:
+        """`always_aligned`: the channels that can have no channel state, if there are others."""
+        super().__init__(task, *parts)
+        self.task = task
+        self.aligned = dict.fromkeys(always_aligned, 0)
+        """Aligned: by channel that can have no channel state, the newest checkpoint of which its barrier was taken."""
+        self.held: list[tuple[ChannelInfo, Barrier, int]] = []
+        """Held: unaligned barriers, with their channels and when their checkpoint was triggered."""
+
+    async def take(self, info: ChannelInfo, element: Element, timestamp: int) -> None:
+        """consumer-loop.md M8, M9. Elements of a task that has channels of both kinds are looked at first."""
+        if not self.aligned:
+            await super().take(info, element, timestamp)
+            return
+        number = self.inputs.numbers.number(info)
+        if type(element) is Announcement:  # the alignment does not time out here
+            return
+        if type(element) is Barrier:
+            if number in self.aligned:
+                self.aligned[number] = element.checkpoint
+            elif element.alignment is UNALIGNED and self.is_behind(element.checkpoint):
+                self.held = [one for one in self.held if one[1].checkpoint == element.checkpoint]
+                self.held.append((info, element, timestamp))
+                return
+            elif element.alignment is TIMEOUTABLE:
+                element = Barrier(element.checkpoint, ALIGNED)
+        elif type(element) is CancelMarker:
+            self.let_go(element.checkpoint)
+        await super().take(info, element, timestamp)
+        if self.held and not self.is_behind(self.held[0][1].checkpoint):
+            held, self.held = self.held, []
+            for one in held:
+                await super().take(*one)
+
+    def is_behind(self, checkpoint: int) -> bool:
+        """Whether a channel that can have no channel state has not delivered the barrier of a checkpoint."""
+        return any(last < checkpoint and not self.handler.ended[number] for number, last in self.aligned.items())
+
+    def let_go(self, checkpoint: int) -> None:
+        """A checkpoint was aborted."""
+        if self.held and self.held[0][1].checkpoint <= checkpoint:
+            self.held = []
+            self.task.wake()
 
     async def begin(self, checkpoint: int) -> None:
         """task-restore.md E15, chain.md C21."""
@@ -259,12 +308,10 @@ class JobCheckpoints(TaskCheckpoints):
     async def take_part(self, told: CheckpointTriggered) -> None:
         """chain.md C22. The options of the checkpoint say whether it can become unaligned later."""
         options = self.task.job.options[told.checkpoint]
-        alignment = UNALIGNED if told.unaligned else ALIGNED
-        if alignment is ALIGNED and options.alignment is TIMEOUTABLE:
-            alignment = TIMEOUTABLE
-            if told.checkpoint > self.subtask.last:
-                self.subtask.start_inputs(told.checkpoint, TIMEOUTABLE)
-                await self.obey()
+        if not told.unaligned and options.alignment is not ALIGNED and told.checkpoint > self.subtask.last:
+            self.subtask.start_inputs(told.checkpoint, TIMEOUTABLE)  # there may be output state, and no input state
+            await self.obey()
+        alignment = UNALIGNED if told.unaligned else options.alignment
         await self.snapshot(Barrier(told.checkpoint, alignment), options)
 
     async def snapshot(self, barrier: Barrier, options: Options) -> None:
@@ -297,6 +344,7 @@ class JobCheckpoints(TaskCheckpoints):
 
     async def abort(self, checkpoint: int) -> None:
         """subtask-checkpoint.md T12. A checkpoint was aborted."""
+        self.let_go(checkpoint)
         self.subtask.abort(checkpoint)
         await self.obey()
 
@@ -327,8 +375,10 @@ class JobTask(RestoringTask):
         partitions: Sequence[ResultPartition],
         operator: JobOperator,
         restored: Restored,
+        always_aligned: Sequence[int],
     ) -> None:
-        """`number`: that of the task. `gates`: of each input."""
+        """`number`: that of the task. `gates`: of each input. `always_aligned`: the channels that can have no channel
+        state, if there are others."""
         self.job = job
         self.number = number
         self.settings = settings
@@ -352,9 +402,7 @@ class JobTask(RestoringTask):
         def make_checkpoints(inputs: Inputs, reader: ListDrainer) -> TaskCheckpoints:
             """The barriers of all channels meet in one handler."""
             config = BarrierHandlerConfig(max(len(numbers.infos), 1), settings.alignment_timeout)
-            made = JobCheckpoints(self, inputs, reader, states, config, operator, self.outputs)
-            made.task = self
-            return made
+            return JobCheckpoints(self, always_aligned, inputs, reader, states, config, operator, self.outputs)
 
         inputs = tuple(restored.inputs.get(info, ()) for info in numbers.infos)
         sizes = tuple(len(channels) for config in gates for channels in config.gates)
@@ -510,6 +558,18 @@ class JobTask(RestoringTask):
             await self.end(FINISHED)
             return ACTED
         return WAITS if status is NOTHING_AVAILABLE and not self.mails.mails else ACTED
+
+    def readable(self) -> list[Gate | Union]:
+        """task-restore.md E12. Some operators prefer their first input. While barriers are held, only the inputs are
+        read that can have no channel state."""
+        if self.operators.prefers_first:
+            self.turn_of = 0
+        found = super().readable()
+        checkpoints = self.checkpoints
+        if not checkpoints.held:
+            return found
+        first = self.inputs.numbers.first
+        return [gate for gate in found if first[gate.index] in checkpoints.aligned]
 
     async def take(self, gate: Gate | Union) -> Element | None:
         """task-restore.md E13. What the operators emit is sent before the next element is taken."""

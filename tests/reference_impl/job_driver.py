@@ -18,17 +18,13 @@ from conformance.ports import (
     CheckpointFailed,
     CheckpointKind,
     Committed,
-    Edge,
-    EdgeKind,
     FailurePoint,
     FailureTarget,
     JobCheckpoint,
     JobConfig,
     JobOver,
     JobRestarted,
-    JobSettings,
     JobTaskChanged,
-    JobVertex,
     PipelinePort,
     Runs,
     TaskState,
@@ -36,7 +32,6 @@ from conformance.ports import (
     Transaction,
     Triggered,
     Turn,
-    VertexKind,
     record,
 )
 from conformance.scheduling import PAUSED, Kernel
@@ -49,19 +44,6 @@ MOST_STEPS = 300_000
 
 class Broken(AssertionError):
     """A job has not done what it must."""
-
-
-def three(parallelism: int, splits: int, settings: JobSettings) -> JobConfig:
-    """A source, a keyed count and a sink."""
-    return JobConfig(
-        (
-            JobVertex("source", VertexKind.SOURCE, parallelism, splits=splits),
-            JobVertex("count", VertexKind.COUNT, parallelism),
-            JobVertex("sink", VertexKind.SINK, parallelism),
-        ),
-        (Edge(0, 1, EdgeKind.HASH), Edge(1, 2, EdgeKind.REBALANCE)),
-        settings,
-    )
 
 
 @dataclass
