@@ -557,7 +557,9 @@ class JobTask(RestoringTask):
             await self.outputs.broadcast(EndOfPartition())
             await self.end(FINISHED)
             return ACTED
-        return WAITS if status is NOTHING_AVAILABLE and not self.mails.mails else ACTED
+        if status is NOTHING_AVAILABLE and not self.mails.mails:
+            return ACTED if True in [gate.available() for gate in self.readable()] else WAITS
+        return ACTED
 
     def readable(self) -> list[Gate | Union]:
         """task-restore.md E12. Some operators prefer their first input. While barriers are held, only the inputs are
