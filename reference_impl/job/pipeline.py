@@ -323,7 +323,7 @@ class Pipeline(Faulty, PipelinePort):
             for number in range(len(self.tasks)):
                 self.forget_messages(number)
             self.master = JobMaster(self, self.newest())
-            self.master.later(self.master.take_over)
+            self.master.later(self.master.cancel if self.cancelling else self.master.take_over)
 
     async def fail_worker(self, number: int) -> None:
         """All tasks of a worker fail, and what they have sent that has not arrived is lost."""

@@ -6,7 +6,7 @@ It is no judge: it says whether each supplied record was committed once, and whe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -20,10 +20,12 @@ from conformance.ports import (
     Committed,
     FailurePoint,
     FailureTarget,
+    FaultKind,
     JobCheckpoint,
     JobConfig,
     JobOver,
     JobRestarted,
+    JobStatus,
     JobTaskChanged,
     PipelinePort,
     Runs,
@@ -32,6 +34,7 @@ from conformance.ports import (
     Transaction,
     Triggered,
     Turn,
+    VertexKind,
     record,
 )
 from conformance.scheduling import PAUSED, Kernel
@@ -40,6 +43,23 @@ OUTSIDE = "outside"
 """The thread of who operates the job."""
 MOST_STEPS = 300_000
 """How many steps a drain takes at most."""
+
+
+def upstream(config: JobConfig, vertex: int) -> tuple[set[int], list[int]]:
+    """Returns the edges on which records reach a vertex, and the splits from which they do."""
+    edges: set[int] = set()
+    splits: list[int] = []
+    left = [vertex]
+    while left:
+        at = left.pop()
+        if config.vertices[at].kind is VertexKind.SOURCE:
+            splits += config.splits_of(at)
+        into = [number for number, one in enumerate(config.edges) if one.consumer == at]
+        if config.vertices[at].kind is VertexKind.BROADCAST_JOIN:  # it keeps the records of its second input
+            del into[1:]
+        edges.update(into)
+        left += [config.edges[number].producer for number in into]
+    return edges, sorted(splits)
 
 
 class Broken(AssertionError):
@@ -62,19 +82,21 @@ class Outside:
         if sorted(r for run in before for r in run) != sorted(r for run in one.records for r in run):
             raise Broken(f"transaction {one.transaction} had {before} before, and has {one.records} now")
 
-    def check(self, sinks: Sequence[int], at_end: bool, sources: Callable[[int], Sequence[int]]) -> None:
-        """Nothing was committed twice; at the end, everything was. `sources`: by sink, the splits that reach it."""
-        for sink in sinks:
+    def check(self, config: JobConfig) -> None:
+        """Everything that was supplied was committed, once by each sink that it reaches."""
+        for sink, one in enumerate(config.vertices):
+            if one.kind is not VertexKind.SINK:
+                continue
             all_of = Counter(
                 one for (at, _), runs in self.committed.items() if at == sink for run in runs for one in run
             )
             doubled = [one for one, count in all_of.items() if count > 1]
             if doubled:
                 raise Broken(f"sink {sink} has committed twice: {doubled[:5]} ({len(doubled)})")
-            due = {record(split, n) for split in sources(sink) for n in range(self.supplied[split])}
+            due = {record(split, n) for split in upstream(config, sink)[1] for n in range(self.supplied[split])}
             if extra := sorted(set(all_of) - due):
                 raise Broken(f"sink {sink} has committed what nobody has supplied: {extra[:5]}")
-            if at_end and (missing := sorted(due - set(all_of))):
+            if missing := sorted(due - set(all_of)):
                 raise Broken(f"sink {sink} has not committed {missing[:5]} ({len(missing)})")
 
 
@@ -209,8 +231,31 @@ class Run:
             raise Broken(f"checkpoint {stored.checkpoint}: splits {places}")
         if stored.in_flight and stored.kind in (CheckpointKind.ALIGNED, CheckpointKind.SAVEPOINT):
             raise Broken(f"checkpoint {stored.checkpoint} is aligned and has {stored.in_flight}")
+        for vertex, one in enumerate(self.config.vertices):
+            if one.kind in (VertexKind.COUNT, VertexKind.SINK):
+                self.check_conservation(stored, vertex)
         self.outside.counts["with channel state"] += bool(stored.in_flight)
         self.outside.counts["in recovery"] += TaskState.INITIALIZING in self.states
+
+    def check_conservation(self, stored: JobCheckpoint, vertex: int) -> None:
+        """What the sources count as emitted is in the state of a vertex, or on its way to it, and is there once."""
+        edges, splits = upstream(self.config, vertex)
+        there = Counter(
+            one for flying in stored.in_flight if flying.edge in edges for run in flying.records for one in run
+        )
+        if self.config.vertices[vertex].kind is VertexKind.COUNT:
+            there.update(one for state in stored.states[vertex] for run in state.records for one in run)
+        else:
+            written = {
+                name: runs for (sink, name), runs in self.outside.committed.items()
+                if sink == vertex and name.checkpoint <= stored.checkpoint
+            }  # fmt: skip
+            written.update({one.transaction: one.records for state in stored.states[vertex] for one in state.prepared})
+            there.update(one for runs in written.values() for run in runs for one in run)
+        emitted = Counter(record(split, n) for split in splits for n in range(self.offset(stored, split)))
+        if emitted != there:
+            lost, more = sorted((emitted - there).elements()), sorted((there - emitted).elements())
+            raise Broken(f"checkpoint {stored.checkpoint}, vertex {vertex}: lost {lost[:5]}, more {more[:5]}")
 
     # ---- longer stretches
     def trigger(self, kind: CheckpointKind) -> Triggered:
@@ -251,7 +296,14 @@ class Run:
                 self.call(self.port.throttle(draw.randrange(len(self.states)), draw.random() < 0.4))
             elif chance < 0.037:
                 self.call(self.port.advance(draw.choice((5, 10, 60))))
-            elif chance < 0.045:
+            elif chance < 0.041:
+                threads = [name for name in self.port.threads() if name.startswith(("to ", "from "))]
+                lost = self.call(self.port.lose(draw.choice(threads)))
+                self.outside.counts["lost"] += lost
+            elif chance < 0.044:
+                place = draw.choice(sorted(PipelinePort.can_fail))
+                self.call(self.port.fault(place, FaultKind.THROWS, draw.choice((1, 1, 2, 4))))
+            elif chance < 0.05:
                 split = draw.randrange(len(self.outside.supplied))
                 self.outside.supplied[split] += 1
                 self.call(self.port.supply(split, 1))
@@ -298,9 +350,56 @@ class Run:
             self.until(lambda: False)
             if self.over is None:
                 self.trigger(CheckpointKind.ALIGNED)
+            else:
+                return
         self.until(lambda: False)
         if self.pending and self.over is None:
             raise Broken(f"stuck: checkpoints {self.pending} are pending; {self.kernel.waiting()}")
+
+    def finish(self) -> None:
+        """All sources end; the job finishes with checkpoints that complete."""
+        self.weights = {}
+        for task in range(len(self.states)):
+            self.call(self.port.throttle(task, False))
+        for vertex, one in enumerate(self.config.vertices):
+            if one.kind is VertexKind.SOURCE:
+                self.call(self.port.end(vertex))
+        for _ in range(8):
+            self.until(lambda: False)
+            if self.over is not None:
+                break
+            self.call(self.port.advance(1_000))
+            self.trigger(CheckpointKind.ALIGNED)
+        if self.over is None or self.over.status is not JobStatus.FINISHED:
+            raise Broken(f"the job does not finish: {self.over}, {self.states}, {self.kernel.waiting()}")
+
+    def stop(self) -> bool:
+        """The job is stopped with a savepoint. Returns whether it has stopped; if not, it goes on."""
+        self.weights = {}
+        for task in range(len(self.states)):
+            self.call(self.port.throttle(task, False))
+        self.until(lambda: False)
+        stopped: Triggered = self.call(self.port.stop_with_savepoint())
+        if stopped.refused is not None:
+            return False
+        self.pending.add(stopped.checkpoint)
+        if self.random.random() < 0.3:
+            self.go_on(self.random.randrange(200))
+            if self.over is None:
+                self.fail()
+        self.until(lambda: False)
+        self.outside.counts[f"stopped {None if self.over is None else self.over.status}"] += 1
+        if self.over is None:
+            return False
+        self.newest = self.outside.stored[stopped.checkpoint]
+        return True
+
+    def cancel(self) -> None:
+        """The job is cancelled, and is over."""
+        self.call(self.port.cancel())
+        self.until(lambda: False)
+        if self.over is None or self.over.status is not JobStatus.CANCELED or self.pending:
+            raise Broken(f"after it was cancelled: {self.over}, {self.pending}")
 
     def close(self) -> None:
         """The port is released, and holds nothing."""

@@ -73,19 +73,3 @@ TOPOLOGIES: Mapping[str, Make] = {
     "two-sinks": _shaped((SOURCE, COUNT, SINK, SINK), (0, 1, HASH), (1, 2, REBALANCE), (1, 3, FORWARD)),
 }  # fmt: skip
 """By name. Where a forward edge is, its ends have the same parallelism if all have."""
-
-
-def reaches(config: JobConfig, sink: int) -> list[int]:
-    """Returns the splits whose records a sink commits: a broadcast join keeps those of its second input."""
-    into: dict[int, list[int]] = {}
-    for edge in config.edges:
-        into.setdefault(edge.consumer, []).append(edge.producer)
-    found: list[int] = []
-    left = [sink]
-    while left:
-        vertex = left.pop()
-        if config.vertices[vertex].kind is SOURCE:
-            found += config.splits_of(vertex)
-        producers = into.get(vertex, [])
-        left += producers[:1] if config.vertices[vertex].kind is JOIN else producers
-    return sorted(found)
