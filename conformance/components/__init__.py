@@ -25,6 +25,7 @@ COMPONENTS = Components(
             "task-restore",
             "assignment",
             "filter",
+            "pipeline",
         )
     ),
 )

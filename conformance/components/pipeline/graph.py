@@ -1,0 +1,129 @@
+"""What follows from the graph of a job: who reads which records, in which order, and who is restarted with whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+
+from conformance.ports import EdgeKind, JobConfig, VertexKind
+
+SOURCE, SINK, COUNT, JOIN = VertexKind.SOURCE, VertexKind.SINK, VertexKind.COUNT, VertexKind.BROADCAST_JOIN
+STATELESS = frozenset({EdgeKind.FORWARD, EdgeKind.RESCALE, EdgeKind.BROADCAST})
+"""The edges that never have channel state."""
+_IN_ORDER = frozenset({EdgeKind.HASH, EdgeKind.FORWARD, EdgeKind.GLOBAL})
+"""The edges on which records with one key, from one subtask, go to one subtask."""
+MOST_PARALLELISM = 4
+"""How far a restore raises the parallelism of a vertex."""
+HOW = ("same", "up", "down", "mixed", "1", "2", "3")
+"""The parallelism of a restored job: unchanged, each vertex with one subtask more or less, in turn more and less, or so
+many subtasks."""
+Path = tuple[int, ...]
+"""The numbers of the edges on which records are passed on."""
+
+
+class Graph:
+    """A job as its configuration says: the paths of records, the tasks, the regions."""
+
+    __slots__ = (
+        "config", "counts", "edges", "inputs", "joins", "kept", "names", "numbers", "paths", "regions", "sinks",
+        "sources", "splits", "tasks", "threads", "workers",
+    )  # fmt: skip
+
+    def __init__(self, config: JobConfig, threads: Iterable[str] = ()) -> None:
+        self.config = config
+        vertices, edges = config.vertices, config.edges
+        self.edges = edges
+        self.tasks = config.tasks()
+        self.numbers = {one: number for number, one in enumerate(self.tasks)}
+        self.names = tuple(f"{vertex}/{subtask}" for vertex, subtask in self.tasks)
+        self.threads = tuple(threads)
+        self.sources, self.sinks, self.counts, self.joins = (
+            tuple(at for at, one in enumerate(vertices) if one.kind is kind) for kind in (SOURCE, SINK, COUNT, JOIN)
+        )
+        self.splits = tuple(split for vertex in self.sources for split in config.splits_of(vertex))
+        """All splits."""
+        self.inputs = tuple(
+            tuple(number for number, edge in enumerate(edges) if edge.consumer == vertex)
+            for vertex in range(len(vertices))
+        )
+        """By vertex, the numbers of its edges."""
+        self.paths: list[dict[int, Path]] = []
+        """By vertex and split whose records it passes on or writes, the path from the source."""
+        self.kept: list[dict[int, Path]] = []
+        """By vertex and split whose records it keeps as broadcast state, the path."""
+        for vertex, one in enumerate(vertices):
+            reading = [
+                {split: (*path, number) for split, path in self.paths[edges[number].producer].items()}
+                for number in self.inputs[vertex]
+            ]
+            kept = reading.pop() if one.kind is JOIN else {}
+            own: dict[int, Path] = dict.fromkeys(config.splits_of(vertex), ()) if one.kind is SOURCE else {}
+            self.paths.append({**own, **{split: path for some in reading for split, path in some.items()}})
+            self.kept.append(kept)
+        self.workers = tuple(subtask % config.settings.workers for _, subtask in self.tasks)
+        """By task, its worker."""
+        self.regions = self._regions()
+        """By task, the tasks with which it is restarted, if only its region is."""
+
+    def _regions(self) -> tuple[frozenset[int], ...]:
+        region = {number: {number} for number in range(len(self.tasks))}
+        for edge in self.edges:
+            producers, consumers = (
+                range(self.config.vertices[vertex].parallelism) for vertex in (edge.producer, edge.consumer)
+            )
+            for producer, consumer in product(producers, consumers):
+                if self.connects(edge.kind, producer, len(producers), consumer, len(consumers)):
+                    one = region[self.numbers[edge.producer, producer]]
+                    other = region[self.numbers[edge.consumer, consumer]]
+                    if one is not other:
+                        one |= other
+                        for number in other:
+                            region[number] = one
+        return tuple(frozenset(region[number]) for number in range(len(self.tasks)))
+
+    @staticmethod
+    def connects(kind: EdgeKind, producer: int, producers: int, consumer: int, consumers: int) -> bool:
+        """Returns whether an edge has a channel from a subtask of its producer to one of its consumer."""
+        if kind is EdgeKind.FORWARD:
+            return producer == consumer
+        if kind is EdgeKind.RESCALE:
+            if producers >= consumers:
+                return consumer * producers // consumers <= producer < (consumer + 1) * producers // consumers
+            return consumer * producers // consumers == producer
+        return True
+
+    def is_in_order(self, path: Path) -> bool:
+        """Returns whether, on this path, records of one split and key go from subtask to subtask in one way only."""
+        return all(self.edges[number].kind in _IN_ORDER for number in path)
+
+    def parts_keys(self, path: Path) -> bool:
+        """Returns whether records of one split go different ways on this path if they have different keys."""
+        return any(self.edges[number].kind is EdgeKind.HASH for number in path)
+
+    def held_up(self, throttled: Iterable[int]) -> set[int]:
+        """Returns the vertices in which operators may stand still, if those of these tasks do: these, and all in front
+        of them, which may have no room."""
+        held = {self.tasks[number][0] for number in throttled}
+        for edge in reversed(self.edges):
+            if edge.consumer in held:
+                held.add(edge.producer)
+        return held
+
+    def lets_barriers_pass(self, throttled: Iterable[int]) -> bool:
+        """Returns whether unaligned barriers reach all tasks although the operators of these stand still."""
+        held = self.held_up(throttled)
+        return not any(edge.consumer in held and edge.kind in STATELESS for edge in self.edges)
+
+    def rescaled(self, how: str) -> tuple[int, ...]:
+        """Returns another parallelism by vertex: as `HOW` says. That of vertices that a forward edge joins stays the
+        same."""
+        each = []
+        for number, one in enumerate(self.config.vertices):
+            now = one.parallelism
+            wanted = {"same": now, "up": now + 1, "down": now - 1, "mixed": now + (1 if number % 2 else -1)}.get(how)
+            most = min(one.max_parallelism, max(MOST_PARALLELISM, now))
+            each.append(max(1, min(int(how) if wanted is None else wanted, most)))
+        for edge in self.edges:
+            if edge.kind is EdgeKind.FORWARD:
+                each[edge.consumer] = each[edge.producer]
+        return tuple(each)

@@ -1,0 +1,302 @@
+"""The steps of a job: the world around it, the user, what fails, which thread works next, and what is observed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from conformance.components.pipeline.graph import HOW
+from conformance.components.pipeline.ledger import Ledger
+from conformance.driver import DISABLED, NO_OPERANDS, Steps, always
+from conformance.models.answers import whether
+from conformance.models.designs import recovers
+from conformance.models.faults import fault_step
+from conformance.models.lifetime import alive, resources_step
+from conformance.ports import (
+    Answer,
+    Capability,
+    CheckpointKind,
+    FailurePoint,
+    FailureTarget,
+    JobCheckpoint,
+    OperatorState,
+    PipelinePort,
+    Recovery,
+    Runs,
+    Triggered,
+    Turn,
+    Until,
+)
+
+LIVE, OVER, DEPLOYED, FAILED = ("live",), ("over",), ("live", "over"), ("failed",)
+ALWAYS = (*DEPLOYED, *FAILED)
+MOST_RECORDS = 60
+"""A scenario supplies records of a split until there are so many."""
+MOST_CHECKPOINTS = 40
+
+STEPS = Steps[PipelinePort, Ledger]()
+step = STEPS.step
+
+
+# ---- when ------------------------------------------------------------------------------------------------------------
+def supplied(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """The splits of sources that have not ended, with so many further records."""
+    graph = ledger.graph
+    return [
+        (split, portion)
+        for vertex in graph.sources
+        if vertex not in ledger.ended
+        for split in ledger.config.splits_of(vertex)
+        if ledger.supplied[split] < MOST_RECORDS
+        for portion in ledger.scenario.portions
+    ]
+
+
+def endable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The sources that have not ended."""
+    return [(vertex,) for vertex in ledger.graph.sources if vertex not in ledger.ended]
+
+
+def throttled(ledger: Ledger) -> Sequence[tuple[int, bool]]:
+    """Every task, to stand still or to go on."""
+    return [(task, task not in ledger.throttled) for task in range(len(ledger.graph.tasks))]
+
+
+def kinds(ledger: Ledger) -> Sequence[tuple[str]]:
+    """The kinds of checkpoints that are enabled; now and then those that are not."""
+    if ledger.checkpoints.newest >= MOST_CHECKPOINTS and not ledger.closing:
+        return DISABLED
+    return _KINDS if ledger.config.settings.unaligned else _ALIGNED_KINDS
+
+
+_KINDS = [(kind.value,) for kind in CheckpointKind] + [(CheckpointKind.UNALIGNED.value,)] * 2
+_ALIGNED_KINDS = [(CheckpointKind.ALIGNED.value,), (CheckpointKind.SAVEPOINT.value,), (CheckpointKind.ALIGNED.value,),
+                  (CheckpointKind.UNALIGNED.value,)]  # fmt: skip
+
+
+def failing(ledger: Ledger) -> Sequence[tuple[str, int, str]]:
+    """Each task, each worker, the job master and the job, now or at each point."""
+    return [
+        (target.value, number, point.value)
+        for target, count in (
+            (FailureTarget.TASK, len(ledger.graph.tasks)),
+            (FailureTarget.WORKER, ledger.config.settings.workers),
+            (FailureTarget.MASTER, 1),
+            (FailureTarget.JOB, 1),
+        )
+        for number in range(count)
+        for point in FailurePoint
+    ]
+
+
+def stoppable(ledger: Ledger) -> Sequence[tuple[()]]:
+    """The job is not being stopped yet."""
+    return DISABLED if ledger.stopping or ledger.stopped or ledger.cancelled else NO_OPERANDS
+
+
+def waits(ledger: Ledger) -> Sequence[tuple[str]]:
+    """What can be waited for."""
+    ends = ledger.cancelled or ledger.stopping or ledger.stopped or ledger.has_all_ended()
+    return _UNTIL if ends else _UNTIL[:-1]
+
+
+_UNTIL = [(one.value,) for one in (Until.NO_CHECKPOINT, Until.RUNNING, Until.IDLE, Until.OVER)]
+
+
+def able(ledger: Ledger) -> Sequence[tuple[str]]:
+    """The threads that may have something to do."""
+    return ledger.threads.drawn()
+
+
+def carrying(ledger: Ledger) -> Sequence[tuple[str]]:
+    """The threads that may have a message on its way."""
+    return [one for one in ledger.threads.awake if one[0].startswith(("to ", "from "))]
+
+
+def passing(ledger: Ledger) -> Sequence[tuple[int]]:
+    """So much time that alignments time out, or checkpoints expire."""
+    if Capability.JOB_STEPS not in ledger.capabilities:
+        return DISABLED
+    settings = ledger.config.settings
+    return [(max(1, settings.alignment_timeout),), (settings.checkpoint_timeout,)]
+
+
+def _reads_back(ledger: Ledger) -> bool:
+    return Capability.CHECKPOINT_READBACK in ledger.capabilities
+
+
+def readable(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The last two checkpoints and, more often, the completed ones that were not read."""
+    unread = list(ledger.checkpoints.unread())
+    known = list(ledger.checkpoints.known)[-2:]
+    return [(number,) for number in (*unread * 4, *known)]
+
+
+def with_state(ledger: Ledger) -> Sequence[tuple[int]]:
+    """All vertices, if their state can be read back."""
+    return [(vertex,) for vertex in range(len(ledger.config.vertices))] if _reads_back(ledger) else DISABLED
+
+
+def with_output(ledger: Ledger) -> Sequence[tuple[int]]:
+    """All sinks."""
+    return [(sink,) for sink in ledger.graph.sinks]
+
+
+def killable(ledger: Ledger) -> Sequence[tuple[()]]:
+    """At any moment, but in two jobs of three only once a checkpoint has completed."""
+    spared = ledger.generation % 3 and not ledger.checkpoints.saved and not ledger.closing
+    return DISABLED if spared and ledger.phase == "live" else NO_OPERANDS
+
+
+def restorable(ledger: Ledger) -> Sequence[tuple[int, str, str, bool]]:
+    """The last checkpoints, each with other parallelisms and designs; now and then none."""
+    checkpoints = [
+        number
+        for number, one in ledger.checkpoints.known.items()
+        if one.is_completed and not one.ended and (not one.contents or one.contents.checkpoint.states)
+    ]
+    older = [number for number in ledger.checkpoints.saved if number not in ledger.checkpoints.known]
+    here = [*older[-1:], *checkpoints[-3:]] if _reads_back(ledger) else []
+    numbers = here if here and ledger.generation % 4 else [*here, 0]
+    designs = [one for one in Recovery if one is not Recovery.NONE and recovers(one) <= ledger.capabilities]
+    sides = (True, False) if Capability.OUTPUT_RECOVERED_UPSTREAM in ledger.capabilities else (True,)
+    return [
+        (number, how, design.value, side)
+        for number in numbers
+        for how in HOW
+        for design in designs
+        for side in sides
+    ]  # fmt: skip
+
+
+# ---- the world around the job ----------------------------------------------------------------------------------------
+@step("world", LIVE, when=supplied, begin=Ledger.supply, weight=16)
+def supply(port: PipelinePort, ledger: Ledger, split: int, count: int) -> Answer[None]:
+    return port.supply(split, count)
+
+
+@step("world", LIVE, when=endable, begin=Ledger.end_source, weight=1)
+def end(port: PipelinePort, ledger: Ledger, source: int) -> Answer[None]:
+    return port.end(source)
+
+
+@step("operators", LIVE, when=throttled, begin=Ledger.throttle, weight=8)
+def throttle(port: PipelinePort, ledger: Ledger, task: int, on: bool) -> Answer[None]:
+    return port.throttle(task, on)
+
+
+def triggering(result: Triggered) -> str:
+    """Describes the outcome of a trigger."""
+    return f"refused: {result.refused.value}" if result.refused else f"checkpoint {result.checkpoint}"
+
+
+@step("user", LIVE, when=kinds, begin=Ledger.act, learn=Ledger.triggered, weight=14)
+def trigger(port: PipelinePort, ledger: Ledger, kind: str) -> Answer[Triggered]:
+    return port.trigger(CheckpointKind(kind))
+
+
+@step("user", LIVE, when=stoppable, begin=Ledger.act, learn=Ledger.stop_triggered, weight=1)
+def stop_with_savepoint(port: PipelinePort, ledger: Ledger) -> Answer[Triggered]:
+    return port.stop_with_savepoint()
+
+
+@step("user", LIVE, when=always, begin=Ledger.cancel, weight=1)
+def cancel(port: PipelinePort, ledger: Ledger) -> Answer[None]:
+    return port.cancel()
+
+
+trigger_after_the_end = trigger.also(
+    "job over", OVER, when=lambda ledger: [(CheckpointKind.ALIGNED.value,)] * len(alive(ledger)),
+    begin=lambda ledger, kind: ledger.begin_afterwards_of_job(), learn=Ledger.triggered, weight=2,
+)  # fmt: skip
+
+
+# ---- what fails ------------------------------------------------------------------------------------------------------
+@step("environment", LIVE, when=failing, begin=Ledger.begin_fail, learn=Ledger.failed_now, weight=3,
+      in_words=whether("it has failed, or waits for the point", "there is nothing that can fail"))  # fmt: skip
+def fail(port: PipelinePort, ledger: Ledger, target: str, number: int, point: str) -> Answer[bool]:
+    return port.fail(FailureTarget(target), number, FailurePoint(point))
+
+
+@step("network", LIVE, when=carrying, begin=Ledger.begin_loss, learn=Ledger.lost, weight=1,
+      in_words=whether("a message is lost", "there was no message"))  # fmt: skip
+def lose(port: PipelinePort, ledger: Ledger, thread: str) -> Answer[bool]:
+    return port.lose(thread)
+
+
+fault = fault_step(STEPS, LIVE, weight=4)
+
+
+# ---- the threads -----------------------------------------------------------------------------------------------------
+_TURNS: Mapping[Turn, str] = {
+    Turn.ACTED: "has done something",
+    Turn.WAITS: "has nothing to do",
+    Turn.OVER: "the job is over",
+}
+
+
+@step("threads", LIVE, when=able, learn=Ledger.worked, weight=220, in_words=_TURNS.__getitem__)
+def work(port: PipelinePort, ledger: Ledger, thread: str) -> Answer[Turn]:
+    return port.work(thread)
+
+
+def anybody(ledger: Ledger) -> Sequence[tuple[str]]:
+    """The job master, a few times, although the job is over."""
+    return [("master",)] * len(alive(ledger)) if ledger.threads.steps else DISABLED
+
+
+work_after_the_end = work.also(
+    "job over", OVER, when=anybody, begin=lambda ledger, thread: ledger.begin_afterwards_of_job(),
+    learn=Ledger.worked, weight=4,
+)  # fmt: skip
+
+
+@step("threads", LIVE, when=waits, begin=lambda ledger, until: ledger.act(), learn=Ledger.settled, weight=4,
+      in_words=whether("that has happened", "that cannot happen"))  # fmt: skip
+def settle(port: PipelinePort, ledger: Ledger, until: str) -> Answer[bool]:
+    return port.settle(Until(until))
+
+
+@step("clock", LIVE, when=passing, begin=Ledger.advance, weight=2)
+def advance(port: PipelinePort, ledger: Ledger, milliseconds: int) -> Answer[None]:
+    return port.advance(milliseconds)
+
+
+# ---- what is observed ------------------------------------------------------------------------------------------------
+@step("observer", ALWAYS, when=readable, learn=Ledger.snapped, weight=8)
+def snapshot(port: PipelinePort, ledger: Ledger, checkpoint: int) -> Answer[JobCheckpoint | None]:
+    return port.snapshot(checkpoint)
+
+
+@step("observer", DEPLOYED, when=with_state, weight=2)
+def state(port: PipelinePort, ledger: Ledger, vertex: int) -> Answer[tuple[OperatorState, ...]]:
+    return port.state(vertex)
+
+
+@step("observer", DEPLOYED, when=with_output, weight=2)
+def output(port: PipelinePort, ledger: Ledger, sink: int) -> Answer[Runs]:
+    return port.output(sink)
+
+
+resources = resources_step(STEPS, ALWAYS, weight=1)
+
+
+# ---- the life of the port --------------------------------------------------------------------------------------------
+@step("driver", DEPLOYED, when=killable, end=Ledger.kill, weight=2, crashes=True)
+def kill(port: PipelinePort, ledger: Ledger) -> Answer[None]:
+    return port.release()
+
+
+@step("driver", FAILED, when=restorable, learn=Ledger.restore, weight=16, fresh_port=True)
+def restore(
+    port: PipelinePort, ledger: Ledger, checkpoint: int, parallelism: str, recovery: str, output_on_downstream: bool
+) -> Answer[JobCheckpoint | None]:
+    if checkpoint == 0:
+        return None
+    saved = ledger.checkpoints.saved.get(checkpoint)
+    return port.snapshot(checkpoint) if saved is None else saved[0]
+
+
+ACTS = (work, settle)
+"""The steps in which the job may get further."""
+HEARS = (*ACTS, supply, end, throttle, trigger, stop_with_savepoint, cancel, fail, lose, advance)
+"""The steps in which the job may say something."""
