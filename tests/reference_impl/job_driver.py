@@ -41,6 +41,8 @@ from conformance.scheduling import PAUSED, Kernel
 
 OUTSIDE = "outside"
 """The thread of who operates the job."""
+MOST_FAILURES = 20
+"""How many failures may wait for a drain."""
 MOST_STEPS = 300_000
 """How many steps a drain takes at most."""
 
@@ -344,17 +346,19 @@ class Run:
         self.weights = {}
         for task in range(len(self.states)):
             self.call(self.port.throttle(task, False))
-        for _ in range(3):
+        for _ in range(MOST_FAILURES):
             self.until(lambda: False)
             self.call(self.port.advance(1_000))
             self.until(lambda: False)
-            if self.over is None:
-                self.trigger(CheckpointKind.ALIGNED)
-            else:
+            if self.over is not None:
                 return
-        self.until(lambda: False)
-        if self.pending and self.over is None:
-            raise Broken(f"stuck: checkpoints {self.pending} are pending; {self.kernel.waiting()}")
+            last = self.trigger(CheckpointKind.ALIGNED)
+            self.until(lambda: False)
+            if last.checkpoint in self.outside.stored:
+                return
+            if last.checkpoint in self.pending:
+                raise Broken(f"stuck: checkpoint {last} is pending; {self.kernel.waiting()}")
+        raise Broken("no checkpoint completes any more")
 
     def finish(self) -> None:
         """All sources end; the job finishes with checkpoints that complete."""
@@ -364,7 +368,7 @@ class Run:
         for vertex, one in enumerate(self.config.vertices):
             if one.kind is VertexKind.SOURCE:
                 self.call(self.port.end(vertex))
-        for _ in range(8):
+        for _ in range(MOST_FAILURES):
             self.until(lambda: False)
             if self.over is not None:
                 break
