@@ -377,8 +377,7 @@ class PipelinePort(Port):
     @abstractmethod
     def settle(self, until: Until) -> Answer[bool]:
         """Wait for the engine. Threads that can be stepped work in an order of the engine's own, in which each that can
-        act does so sooner or later; no time passes, and no message is lost. Then it is called only while no thread is
-        in the middle of a turn.
+        act does so sooner or later; no time passes, and no message is lost.
 
         Returns: whether it came to that; False if it cannot, since nothing can act any more or the job is over, or if
         it takes longer than the engine likes to wait.
@@ -425,8 +424,9 @@ class PipelinePort(Port):
         after a turn, it is named in that turn; and nobody need ask a thread that was not named. Threads that are named
         when the job is made are signalled with the first operation.
 
-        Returns: ACTED; WAITS if there was nothing to do, as when it was named in vain; OVER once the job is over,
-        whatever the thread.
+        Returns: ACTED; WAITS if there was nothing to do, as when it was named in vain, or if the thread must wait for
+        another one in the middle of it; then it is named when it can go on. OVER once the job is over, whatever the
+        thread.
 
         Raises: PortError ARGUMENT if there is no such thread.
         """

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
 from conformance.ports import ErrorKind, PortError, ThreadWoken, Turn
+from conformance.scheduling import Lock, Waitable
 
 from ..network.listener import Listens
 
@@ -21,7 +22,7 @@ ACTED, WAITS = Turn.ACTED, Turn.WAITS
 class Agenda:
     """Whoever makes work for a thread wakes it. Nobody asks a thread that waits."""
 
-    __slots__ = ("able", "listener", "work")
+    __slots__ = ("able", "listener", "waiting", "work")
 
     def __init__(self, listener: Listens) -> None:
         self.listener = listener
@@ -29,6 +30,8 @@ class Agenda:
         """By name of a thread, its work; None: what it would work for is not there."""
         self.able: dict[str, None] = {}
         """Able: the threads that were woken since they took up their last piece of work, in this order."""
+        self.waiting: dict[str, tuple[Coroutine[Any, Any, Turn], Waitable]] = {}
+        """Waiting: by thread in the middle of a piece of work, what it waits for."""
 
     def add(self, thread: str, work: Work | None = None, more: More | None = None) -> None:
         """A thread of the job."""
@@ -45,11 +48,45 @@ class Agenda:
             self.able[thread] = None
             self.listener.emit(ThreadWoken(thread))
 
-    async def do(self, thread: str) -> Turn:
-        """The next piece of work of a thread, which is woken again if there is more."""
+    async def turn(self, thread: str) -> Turn:
+        """A thread works, or goes on, until it is done or must wait for anything but a lock."""
         if thread not in self.work:
             raise PortError(ErrorKind.ARGUMENT, f"there is no thread {thread!r}")
         self.able.pop(thread, None)
+        work, at = self.waiting.pop(thread, (None, None))
+        goes_on = work is not None
+        if work is None:
+            work = self.do(thread)
+        elif at is not None and not at.ready():  # named for what it will do next
+            self.waiting[thread] = work, at
+            return WAITS
+        try:
+            while True:
+                at = work.send(None)
+                if type(at) is not Lock and not at.ready():
+                    self.waiting[thread] = work, at
+                    return WAITS
+                await at
+        except StopIteration as end:
+            if goes_on:
+                self.wake(thread)
+            turn: Turn = end.value
+            return turn
+
+    def look(self) -> None:
+        """Wake the threads that need not wait any more."""
+        for thread, (_, at) in self.waiting.items():
+            if at.ready():
+                self.wake(thread)
+
+    def close(self) -> None:
+        """No thread goes on."""
+        for work, _ in self.waiting.values():
+            work.close()
+        self.waiting.clear()
+
+    async def do(self, thread: str) -> Turn:
+        """The next piece of work of a thread, which is woken again if there is more."""
         work = self.work[thread]
         if work is None or not await work[0]():
             return WAITS

@@ -34,7 +34,6 @@ from conformance.ports import (
     Until,
     VertexKind,
 )
-from conformance.scheduling import Kernel
 
 from ..design import Design
 from ..faults import Faults, Faulty
@@ -109,8 +108,6 @@ class Pipeline(Faulty, PipelinePort):
         self.agenda.add("master", self.work_as_master, lambda: bool(self.master.main))
         for vertex in self.graph.sources:
             self.agenda.add(f"enumerator {vertex}", partial(self.assign, vertex), lambda: True)
-        self.kernel = Kernel(tuple(self.agenda.work), fine=False)
-        """Kernel: runs the threads in `settle`. Elsewhere it has none."""
         self.tasks: list[JobTask] = []
         """By number, the attempt that was deployed last."""
         self.master = JobMaster(self, config.restored)
@@ -307,6 +304,11 @@ class Pipeline(Faulty, PipelinePort):
         return self.tasks
 
     async def strike(self, target: FailureTarget, number: int, point: FailurePoint) -> None:
+        """It fails. Threads that waited for something of it go on."""
+        await self.strike_at(target, number, point)
+        self.agenda.look()
+
+    async def strike_at(self, target: FailureTarget, number: int, point: FailurePoint) -> None:
         """It fails."""
         self.emit(FailureStruck(target, number, point))
         if target is FailureTarget.TASK:
@@ -465,21 +467,17 @@ class Pipeline(Faulty, PipelinePort):
         """A thread does its next piece of work."""
         if thread in self.agenda.work and not self.is_open():
             return Turn.OVER
-        return await self.agenda.do(thread)
+        turn = await self.agenda.turn(thread)
+        self.agenda.look()
+        return turn
 
-    def settle(self, until: Until) -> bool:
-        """The threads work in a drawn order until it has come to that. One that must wait goes on when it can."""
-        threads = self.kernel.threads
+    async def settle(self, until: Until) -> bool:
+        """The threads work in a drawn order until it has come to that."""
         while not self.has_settled(until):
-            able = [name for name in self.agenda.able if threads[name].coroutine is None]
-            able += [thread.name for thread in threads.values() if thread.runnable]
+            able = list(self.agenda.able)
             if not able or not self.is_open():
                 return until is Until.IDLE
-            thread = threads[self.random.choice(able)]
-            if thread.coroutine is None:
-                self.kernel.start(thread, ("work",), self.agenda.do(thread.name))
-            else:
-                self.kernel.run(thread)
+            await self.work(self.random.choice(able))
         return True
 
     def has_settled(self, until: Until) -> bool:
@@ -526,7 +524,7 @@ class Pipeline(Faulty, PipelinePort):
         if self.released:
             return
         self.released = True
-        self.kernel.close()
+        self.agenda.close()
         for task in self.tasks:
             await task.release()
         for coordinator in self.master.coordinators.values():
