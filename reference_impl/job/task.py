@@ -345,6 +345,9 @@ class JobCheckpoints(TaskCheckpoints):
     async def abort(self, checkpoint: int) -> None:
         """subtask-checkpoint.md T12. A checkpoint was aborted."""
         self.let_go(checkpoint)
+        if self.handler.pending() == checkpoint:  # a barrier that it waits for may never have been sent
+            self.handler.abort(checkpoint, CheckpointReason.DECLINED)
+            await self.hear()
         self.subtask.abort(checkpoint)
         await self.obey()
 
