@@ -18,6 +18,7 @@ from conformance.ports import (
     CheckpointFailed,
     CheckpointKind,
     Committed,
+    EdgeKind,
     FailurePoint,
     FailureTarget,
     FaultKind,
@@ -28,6 +29,7 @@ from conformance.ports import (
     JobStatus,
     JobTaskChanged,
     PipelinePort,
+    Recovery,
     Runs,
     TaskState,
     ThreadWoken,
@@ -420,10 +422,27 @@ class Run:
         if held.segments or held.files or held.listeners or held.futures:
             raise Broken(f"after the release, {held} is held")
 
-    def restart_with(self, make: Callable[[JobConfig], PipelinePort], seed: int, **changed: Any) -> Run:
-        """Another port, from the newest checkpoint."""
+    def restart_with(self, make: Callable[[JobConfig], PipelinePort], seed: int) -> Run:
+        """Another port, from the newest checkpoint, with other parallelisms, in another design, with other flags."""
         self.close()
-        config = replace(self.config, restored=self.newest, **changed)
+        draw = self.random
+        settings = replace(
+            self.config.settings,
+            recovery=draw.choice((Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED)),
+            output_on_downstream=draw.random() < 0.7,
+            during_recovery=draw.random() < 0.85,
+        )
+        vertices = self.config.vertices
+        if draw.random() < 0.7:
+            sizes = [draw.choice((1, 2, 3, 4)) for _ in vertices]
+            for edge in self.config.edges:
+                if edge.kind is EdgeKind.FORWARD:  # its ends have the same parallelism
+                    old, new = sizes[edge.consumer], sizes[edge.producer]
+                    sizes = [new if one == old else one for one in sizes]
+            vertices = tuple(replace(one, parallelism=size) for one, size in zip(vertices, sizes, strict=True))
+            self.outside.counts["rescaled"] += 1
+            self.outside.counts["rescaled with channel state"] += bool(self.newest and self.newest.in_flight)
+        config = replace(self.config, vertices=vertices, settings=settings, restored=self.newest)
         return Run(make, config, self.outside, seed, self.kernel.fine)
 
 

@@ -73,16 +73,19 @@ def random_job(
         run.cancel()
     elif then == "stop":
         run.stop()
-    if run.over is not None or then == "restart":
-        taken = run.steps
-        run = run.restart_with(reference, seed + 1)
-        run.random_stretch(steps // 2)
+    links = draw.choice((1, 1, 2, 3)) if run.over is not None or then == "restart" else 0
+    for link in range(links):
+        if link:
+            run.restore_chain(1)
+        taken += run.steps
+        run = run.restart_with(reference, seed + link)
+        run.random_stretch(steps // 4)
     if then == "finish" or draw.random() < 0.3:
         run.finish()
     else:
         run.drain()
     if run.over is None or run.over.status is JobStatus.FINISHED:
-        outside.check(config)
+        outside.check(run.config)
     run.close()
     return Cost(taken + run.steps, outside.counts)
 
