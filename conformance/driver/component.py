@@ -21,6 +21,8 @@ from conformance.ports.implementation import NEW
 from conformance.scenarios import Step
 
 _TURNS: Mapping[str, tuple[str, ...]] = {FINISH: ("thread",), RUN: ("thread", "stop")}
+PREFIXED = 0.25
+"""The share of scenarios that begin with a prefix, unless a component says otherwise."""
 _NO_TURNS: Mapping[str, tuple[str, ...]] = {}
 _OWN = __name__.partition(".")[0]
 """The package of the suite."""
@@ -64,6 +66,8 @@ class Shape:
     prefixes: tuple[tuple[Step, ...], ...] = ()
     """Short lists of steps that lead to rare states. A search begins some scenarios with one of them, and skips the
     steps that are not enabled."""
+    prefixed: float = PREFIXED
+    """The share of scenarios that begin with a prefix, of those whose kinds of steps are not all equally frequent."""
 
 
 def _nothing(config: Any) -> frozenset[Capability]:
@@ -122,6 +126,8 @@ class Component:
     prefixes: tuple[tuple[Step, ...], ...] = ()
     """Short lists of steps that lead to rare states. A search begins some scenarios with one of them, and skips the
     steps that are not enabled."""
+    prefixed: float = PREFIXED
+    """The share of scenarios that begin with a prefix, of those whose kinds of steps are not all equally frequent."""
     shapes: tuple[Shape, ...] = ()
     """The shapes of the component, each with its part of the configurations and with biases and prefixes of its own, by
     the names that the settings give them. A component without says nothing here, and then all is one shape."""
@@ -192,7 +198,7 @@ class Component:
     @property
     def searched(self) -> tuple[Shape, ...]:
         """What a search draws from: the shapes, or all as one."""
-        return self.shapes or (Shape("", self.configs, {}, self.biases, self.prefixes),)
+        return self.shapes or (Shape("", self.configs, {}, self.biases, self.prefixes, self.prefixed),)
 
     @property
     def turns(self) -> Mapping[str, tuple[str, ...]]:

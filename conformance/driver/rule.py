@@ -207,11 +207,11 @@ class Rules(Generic[L]):
 
     def sight(self, slug: str, statement: str, on: AnyStep | Sequence[AnyStep], check: Callable[[L, Seen[Any]], bool],
               needs: frozenset[Capability] = NOTHING, struck: bool = False,
-              formerly: tuple[str, ...] = ()) -> None:  # fmt: skip
+              formerly: tuple[str, ...] = (), signals: tuple[type[Any], ...] = ()) -> None:  # fmt: skip
         """Declare a goal without a function of its own: one of several goals that differ only in a value."""
         steps = (on,) if isinstance(on, Step) else tuple(on)
         self._declare(
-            steps, slug, statement, needs=needs, kind=Kind.SOMETIMES, struck=struck, formerly=formerly
+            steps, slug, statement, needs=needs, kind=Kind.SOMETIMES, struck=struck, formerly=formerly, signals=signals
         )(check)  # fmt: skip
 
     @overload

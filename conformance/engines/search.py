@@ -66,8 +66,6 @@ _IDLE_LIVES = 5
 """A scenario ends after so many such lives in a row, if the component cannot be restored then."""
 _RARE = 2
 """In a longer life, steps with at most this weight keep it, while the weights of the others are stretched with it."""
-_PREFIXED = 0.25
-"""The share of scenarios that begin with a prefix, of those that are not in the even manner."""
 
 Entry = tuple[Step, Callable[[Any], Sequence[Operands]], str]
 """A kind of step: the step without operands, `when`, and the thread."""
@@ -110,7 +108,7 @@ class _Shaped:
     def __init__(self, program: Program, shape: Shape, length: int, only: Tables | None) -> None:
         component = program.component
         self.configs = [one for one in program.configs if component.settings.shape(one) == shape.name]
-        self.prefixes = shape.prefixes
+        self.prefixes, self.prefixed = shape.prefixes, shape.prefixed
         self.tables = Manners(component, shape).tables if only is None else lambda manner, draw: only
         self.lives: Lives = [
             (stretch, Manners(component, shape, (0, stretch)), Manners(component, shape, (1, stretch)))
@@ -145,7 +143,7 @@ class Search:
         world = None
         try:
             world = World(program, config, record)
-            if manner >= EVEN and shaped.prefixes and draw() < _PREFIXED:
+            if manner >= EVEN and shaped.prefixes and draw() < shaped.prefixed:
                 self._begin(world, shaped.prefixes, draw)
             if shaped.lives:
                 self._draw_lives(world, shaped.lives, length, draw)

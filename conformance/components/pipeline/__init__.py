@@ -39,6 +39,7 @@ COMPONENT = Component(
     ),
     final_phase="failed",
     prefixes=PREFIXES,
+    prefixed=0.75,
     biases=(
         {"throttle": 20, "trigger": 30, "fail": 8, "settle": 10},
         {"supply": 30, "trigger": 20, "kill": 6, "restore": 30, "settle": 8},

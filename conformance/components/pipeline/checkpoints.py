@@ -18,8 +18,8 @@ class Checkpoint:
     """One checkpoint that was triggered."""
 
     __slots__ = (
-        "all_ready", "at", "clock", "contents", "disturbances", "during_recovery", "ended", "kind", "losses", "number",
-        "origin", "overtaken", "passes", "reason", "seen_whole", "state", "stops", "supplied",
+        "all_ready", "at", "clock", "contents", "disturbances", "during_recovery", "ended", "hindered", "kind", "losses", "number",
+        "origin", "passes", "reason", "seen_whole", "state", "stops", "supplied",
     )  # fmt: skip
 
     def __init__(self, number: int, kind: CheckpointKind, origin: int) -> None:
@@ -36,9 +36,9 @@ class Checkpoint:
         self.all_ready = self.passes = self.during_recovery = False
         """Whether all tasks were ready; whether all barriers pass operators that stand still; whether a task was still
         restoring."""
-        self.overtaken = False
-        """Whether an unaligned one was triggered later, whose barriers may overtake those of this one: a task to which
-        that happens does not take part any more."""
+        self.hindered = False
+        """Whether it may wait until it expires: an unaligned one was triggered later, whose barriers may overtake those
+        of this one, or a message of one in front of it was lost."""
         self.stops = self.ended = False
         """Whether the job is to be stopped with it; whether a source had been told that no records come."""
         self.seen_whole = True

@@ -27,6 +27,7 @@ from conformance.ports import (
     PipelinePort,
     Recovery,
     Side,
+    TaskReady,
     VertexKind,
 )
 
@@ -72,7 +73,7 @@ for _design, _needs in ((Recovery.RECOVER_FIRST, RECOVER_FIRST), (Recovery.IN_ME
     RULES.sight(
         f"a-job-with-records-in-flight-recovers-{_design.value}",
         f"A job was restored from a checkpoint with records in flight, with the recovery design {_design.value}.",
-        steps.work, _restores(_design), _needs,
+        steps.ACTS, _restores(_design), _needs, signals=(TaskReady,),
     )  # fmt: skip
 
 
@@ -124,7 +125,7 @@ for _target in FailureTarget:
         RULES.sight(
             f"the-failure-of-a-{_target.value}-strikes-{_point.value}",
             f"A failure of the kind {_target.value} struck at the point {_point.value}.", steps.HEARS,
-            _strikes(_target, _point),
+            _strikes(_target, _point), signals=(FailureStruck,),
         )  # fmt: skip
 
 
@@ -139,7 +140,7 @@ for _reason in (CheckpointReason.EXPIRED, CheckpointReason.DECLINED_TASK_NOT_REA
                 CheckpointReason.SUBSUMED):  # fmt: skip
     RULES.sight(
         f"a-checkpoint-fails-as-{_reason.value}", f"A checkpoint failed for the reason {_reason.value}.",
-        steps.HEARS, _fails(_reason),
+        steps.HEARS, _fails(_reason), signals=(CheckpointFailed,),
     )  # fmt: skip
 
 
@@ -152,8 +153,9 @@ def _faults(place: str) -> Check:
 
 for _place in PipelinePort.can_fail:
     RULES.sight(
-        f"at-the-{_place}-a-call-failed", f"A call failed at the place {_place}.", steps.HEARS, _faults(_place), FAULTS
-    )
+        f"at-the-{_place}-a-call-failed", f"A call failed at the place {_place}.", steps.HEARS, _faults(_place), FAULTS,
+        signals=(FaultStruck,),
+    )  # fmt: skip
 
 
 @goal(*steps.HEARS, signals=(JobRestarted,))
@@ -189,4 +191,4 @@ for _slug, _words, _status, _stopped in (
     ("a-job-finishes-as-it-is-stopped", "A job finished because it was stopped.", JobStatus.FINISHED, True),
     ("a-job-is-over-as-it-is-cancelled", "A job was cancelled.", JobStatus.CANCELED, False),
 ):
-    RULES.sight(_slug, _words, steps.HEARS, _ends(_status, _stopped))
+    RULES.sight(_slug, _words, steps.HEARS, _ends(_status, _stopped), signals=(JobOver,))

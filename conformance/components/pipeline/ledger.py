@@ -260,9 +260,10 @@ class Ledger(PortLedger):
         one.stops, one.ended = stops, bool(self.ended)
         if self.threads.was_idle and not self.throttled and not self.stopping:
             one.supplied = self.total
+        one.hindered = any(other.losses != one.losses for other in self.checkpoints.pending.values())
         if kind not in (CheckpointKind.ALIGNED, CheckpointKind.SAVEPOINT):
             for other in self.checkpoints.pending.values():
-                other.overtaken = True
+                other.hindered = True
         self.checkpoints.trigger(one)
 
     def snapped(self, seen: Seen[JobCheckpoint | None], checkpoint: int) -> None:
@@ -519,7 +520,7 @@ class Ledger(PortLedger):
         return [
             one.number
             for one in self.checkpoints.pending.values()
-            if self.now - one.at >= late or not (self.throttled or one.overtaken or one.losses != self.failures.losses)
+            if self.now - one.at >= late or not (self.throttled or one.hindered or one.losses != self.failures.losses)
         ]
 
 

@@ -7,6 +7,7 @@ from conformance.components.pipeline.steps import (
     advance,
     end,
     fail,
+    fault,
     kill,
     restore,
     settle,
@@ -18,7 +19,22 @@ from conformance.components.pipeline.steps import (
     trigger,
 )
 from conformance.driver import Operands
-from conformance.ports import CheckpointKind, FailurePoint, FailureTarget, Recovery, Until
+from conformance.ports import (
+    CHANNEL_STATE_WRITER,
+    CHECKPOINT_STORE,
+    COMMIT,
+    OPERATOR_SNAPSHOT,
+    STATE_FILE_CLOSE,
+    STATE_FILE_FLUSH,
+    STATE_FILE_OPEN,
+    STATE_FILE_WRITE,
+    CheckpointKind,
+    FailurePoint,
+    FailureTarget,
+    FaultKind,
+    Recovery,
+    Until,
+)
 
 _PUSHED, _MEMORY, _FIRST = (one.value for one in (Recovery.PUSHED, Recovery.IN_MEMORY, Recovery.RECOVER_FIRST))
 _UNALIGNED, _ALIGNED, _SAVEPOINT, _TIMEOUTABLE = (
@@ -71,7 +87,7 @@ CHAINS = tuple(
     (*_overtaking(1, *tasks), *_restored(1, first, design), *_at_once(2, *tasks), *_restored(2, then, other),
      *_at_once(3, *tasks), *_restored(3, "same", design))
     for tasks in _STILL[:3]
-    for design, other in ((_PUSHED, _PUSHED), (_MEMORY, _MEMORY), (_PUSHED, _MEMORY))
+    for design, other in ((_PUSHED, _PUSHED), (_MEMORY, _MEMORY), (_PUSHED, _FIRST))
     for first, then in (("same", "same"), ("up", "down"), ("2", "1"), ("down", "3"))
 )  # fmt: skip
 """A job restores another one, twice, with other parallelisms and designs."""
@@ -107,9 +123,19 @@ IN_RESTORE = tuple(
     (*_overtaking(1, 1, 2), fail(target, 0, FailurePoint.IN_RESTORE.value), _CRASH, _IDLE)
     for target in (_TASK, _WORKER, _MASTER)
 )
-_SUBSUMING = (*_supplies(3), _RUNNING, *_stand_still(1), _ALIGNED, _IDLE, _ALIGNED, _SAVEPOINT, *_go_on(1), _IDLE)
+NOT_READY = (*_overtaking(1, 1, 2, 3), *_restored(1, "same", _FIRST), *_stand_still(1, 2, 3), _IDLE, _UNALIGNED, _IDLE)
+"""The job recovers first, its operators stand still, and a checkpoint is declined."""
+WITH_FAULTS = tuple(
+    (*_supplies(8), _RUNNING, *_stand_still(1, 2, 3), _IDLE, fault(place, FaultKind.THROWS.value, nth), _UNALIGNED, _IDLE)
+    for place in (STATE_FILE_OPEN, STATE_FILE_WRITE, STATE_FILE_FLUSH, STATE_FILE_CLOSE, CHANNEL_STATE_WRITER,
+                  OPERATOR_SNAPSHOT, CHECKPOINT_STORE)
+    for nth in (1, 2)
+)  # fmt: skip
+"""What is called while channel state is written fails."""
+STOP_FAILS = (*_supplies(3), _RUNNING, fault(COMMIT, FaultKind.THROWS.value, 1), _IDLE, stop_with_savepoint(), _IDLE)
+ALIGNED_TWICE = (*_supplies(3), _RUNNING, *_stand_still(1), _ALIGNED, _IDLE, _ALIGNED, _SAVEPOINT, *_go_on(1))
 
 PREFIXES = (
     *CHAINS, *IN_ONE_JOB, *IN_ONE_JOB, *SETTLED, *UPSTREAM, EXPIRED, TIMED_OUT, SAVED, STOPPED, ENDING,
-    *FAILED_AT_POINTS, *IN_RESTORE, _SUBSUMING,
+    *FAILED_AT_POINTS, *IN_RESTORE, *[EXPIRED] * 4, *WITH_FAULTS, *[NOT_READY, STOP_FAILS, ALIGNED_TWICE] * 3,
 )  # fmt: skip
