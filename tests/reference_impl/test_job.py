@@ -1,0 +1,494 @@
+"""Jobs of the reference, operation by operation. They settle on their own; nobody steps them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from conformance.ports import (
+    CHECKPOINT_STORE,
+    COMMIT,
+    OPERATOR_COORDINATOR,
+    OPERATOR_SNAPSHOT,
+    OPERATORS_OPEN,
+    STATE_FILE_WRITE,
+    CheckpointCompleted,
+    CheckpointFailed,
+    CheckpointKind,
+    CheckpointReason,
+    Committed,
+    EdgeKind,
+    ErrorKind,
+    FailurePoint,
+    FailureStruck,
+    FailureTarget,
+    FaultKind,
+    JobConfig,
+    JobOver,
+    JobRestarted,
+    JobSettings,
+    JobStatus,
+    JobTaskChanged,
+    PortError,
+    Recovery,
+    Refusal,
+    Run,
+    Side,
+    TaskReady,
+    TaskState,
+    ThreadWoken,
+    Transaction,
+    Triggered,
+    Turn,
+    Until,
+    records_of,
+    runs_of,
+)
+from reference_impl import PUSHED
+from reference_impl.job.pipeline import Pipeline
+from reference_impl.state.writer.at_once import at_once
+from tests.reference_impl.job_runs import RECOVERIES
+from tests.reference_impl.job_topologies import TOPOLOGIES
+
+ALIGNED, TIMEOUTABLE, UNALIGNED, SAVEPOINT = CheckpointKind
+SINK = 2
+NOW = FailurePoint.NOW
+
+
+class Driven:
+    """A job that settles after each operation, and what it has said."""
+
+    def __init__(self, config: JobConfig, records: int = 0) -> None:
+        self.port = Pipeline(config, PUSHED)
+        for split in range(sum(one.splits for one in config.vertices)):
+            self.port.supply(split, records)
+        self.said: list[Any] = []
+        self.settle()
+
+    def settle(self, until: Until = Until.IDLE) -> bool:
+        came = at_once(self.port.settle(until))
+        self.said += [one for one in self.port.signals if type(one) is not ThreadWoken]
+        self.port.signals.clear()
+        return came
+
+    def trigger(self, kind: CheckpointKind = ALIGNED) -> Triggered:
+        triggered = self.port.trigger(kind)
+        self.settle()
+        return triggered
+
+    def fail(self, target: FailureTarget, number: int = 0, point: FailurePoint = NOW) -> bool:
+        failed = at_once(self.port.fail(target, number, point))
+        self.settle()
+        return failed
+
+    def heard(self, *kinds: type) -> list[Any]:
+        """What it has said of these kinds since the last question."""
+        said, self.said = self.said, []
+        return [one for one in said if type(one) in kinds]
+
+    def output(self) -> list[int]:
+        return list(records_of(self.port.output(SINK)))
+
+
+def count(parallelism: int | Sequence[int] = 2, **settings: Any) -> JobConfig:
+    sizes = [parallelism] if isinstance(parallelism, int) else parallelism
+    return TOPOLOGIES["count"](sizes, 2, JobSettings(**settings))
+
+
+BOTH = [*range(5), *range(1_000_000, 1_000_005)]
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_what_is_supplied_is_committed_with_a_checkpoint(recovery):
+    job = Driven(count(recovery=recovery), 5)
+    assert job.output() == []
+    assert job.trigger() == Triggered(1)
+    assert job.output() == BOTH
+    assert {one.transaction for one in job.heard(Committed)} <= {Transaction(0, 1), Transaction(1, 1)}
+    job.trigger()
+    assert job.heard(Committed) == []  # nothing was written meanwhile
+    states = [state.records for state in job.port.state(1)]
+    assert sorted(record for state in states for record in records_of(state)) == BOTH
+    assert all(run.step in (1, 11) for state in states for run in state)
+
+
+def test_tasks_say_what_they_do():
+    job = Driven(count(1))
+    said = job.heard(JobTaskChanged, TaskReady)
+    for task in range(3):
+        of_task = [getattr(one, "state", "ready") for one in said if one.task == task]
+        assert of_task[0] is TaskState.INITIALIZING
+        assert of_task.count("ready") == 1
+        assert TaskState.RUNNING in of_task
+
+
+def test_a_checkpoint_is_refused_while_it_cannot_be_taken():
+    port = Pipeline(count(), PUSHED)
+    assert port.trigger(ALIGNED).refused is Refusal.NOT_RUNNING
+    job = Driven(count(unaligned=False, concurrent=2))
+    assert job.port.trigger(UNALIGNED).refused is job.port.trigger(TIMEOUTABLE).refused is Refusal.DISABLED
+    assert job.port.trigger(ALIGNED) == Triggered(1)
+    assert job.port.trigger(SAVEPOINT).refused is Refusal.TOO_MANY  # the first is being triggered
+    job.settle()
+    assert job.port.stop_with_savepoint() == Triggered(2)
+    assert job.port.trigger(ALIGNED).refused is Refusal.STOPPING
+    job.settle()
+    assert job.heard(JobOver) == [JobOver(JobStatus.FINISHED)]
+    assert job.port.trigger(ALIGNED).refused is Refusal.OVER
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+@pytest.mark.parametrize("downstream", [True, False])
+def test_operators_that_stand_still_hold_up_no_unaligned_checkpoint(recovery, downstream):
+    job = Driven(count(recovery=recovery, output_on_downstream=downstream))
+    for task in (2, 3):
+        job.port.throttle(task, True)
+    for split in (0, 1):
+        job.port.supply(split, 5)
+    job.settle()
+    assert job.trigger(UNALIGNED) == Triggered(1)
+    stored = job.port.snapshot(1)
+    flying = sorted(record for one in stored.in_flight for record in records_of(one.records))
+    emitted = [
+        1_000_000 * one.split + n for states in stored.states for state in states for one in state.splits
+        for n in range(one.offset)
+    ]  # fmt: skip
+    assert flying == sorted(emitted) != []
+    assert {one.side for one in stored.in_flight} == {Side.INPUT, Side.OUTPUT}
+    job.fail(FailureTarget.TASK, 2)
+    assert job.heard(JobRestarted) == [JobRestarted(1, (Run(0, 5),))]
+    for task in (2, 3):
+        job.port.throttle(task, False)
+    job.settle()
+    job.trigger()
+    assert job.output() == BOTH
+
+
+def test_an_aligned_checkpoint_waits_for_operators_that_stand_still_until_it_expires():
+    job = Driven(count(1, room=1))
+    job.port.throttle(1, True)
+    job.port.supply(0, 5)
+    job.settle()
+    job.trigger()
+    assert job.heard(CheckpointCompleted, CheckpointFailed) == []
+    job.port.advance(99)
+    job.settle()
+    assert job.heard(CheckpointFailed) == []
+    job.port.advance(1)
+    job.settle()
+    assert job.heard(CheckpointFailed) == [CheckpointFailed(1, CheckpointReason.EXPIRED)]
+
+
+def test_a_timeoutable_checkpoint_becomes_unaligned():
+    job = Driven(count(1, room=1))
+    job.port.throttle(1, True)
+    job.port.supply(0, 5)
+    job.settle()
+    job.trigger(TIMEOUTABLE)
+    assert job.heard(CheckpointCompleted) == []
+    job.port.advance(10)
+    job.settle()
+    assert job.heard(CheckpointCompleted) == [CheckpointCompleted(1, TIMEOUTABLE)]
+    assert job.port.snapshot(1).in_flight != ()
+    job.trigger(TIMEOUTABLE)
+    job.port.throttle(1, False)
+    job.settle()
+    assert job.port.snapshot(2).in_flight == ()  # this one was aligned in time
+
+
+def test_a_completed_checkpoint_ends_older_ones_but_no_savepoint():
+    job = Driven(count(1, unaligned=False, concurrent=3, room=1))
+    job.port.throttle(1, True)
+    job.port.supply(0, 5)
+    job.settle()
+    for kind in (ALIGNED, SAVEPOINT, ALIGNED):
+        job.trigger(kind)
+    job.port.throttle(1, False)
+    job.settle()
+    ends = job.heard(CheckpointCompleted, CheckpointFailed)
+    assert [one.checkpoint for one in ends] == sorted(one.checkpoint for one in ends)
+    assert len(ends) == 3
+
+
+def test_a_savepoint_is_not_restored_by_a_failover_and_commits_nothing():
+    job = Driven(count(), 5)
+    job.trigger(SAVEPOINT)
+    assert job.port.snapshot(1).kind is SAVEPOINT
+    assert job.heard(Committed) == []
+    job.fail(FailureTarget.JOB)
+    assert job.heard(JobRestarted) == [JobRestarted(0, (Run(0, 5),))]
+    job.trigger()
+    assert job.output() == BOTH
+    other = Driven(replace(count(), restored=job.port.snapshot(1)))
+    assert other.output() == BOTH
+    assert other.trigger() == Triggered(2)
+
+
+@pytest.mark.parametrize(
+    ("target", "number", "failed"),
+    [
+        (FailureTarget.TASK, 3, [3]),
+        (FailureTarget.WORKER, 1, [1, 3, 5]),
+        (FailureTarget.MASTER, 0, []),
+        (FailureTarget.JOB, 0, []),
+    ],
+)
+def test_what_fails_fails_with_its_cause_and_all_others_are_canceled(target, number, failed):
+    job = Driven(count(), 5)
+    job.trigger()
+    job.heard()
+    assert job.fail(target, number)
+    said = job.heard(JobTaskChanged, JobRestarted, FailureStruck)
+    assert said[0] == FailureStruck(target, number, NOW)
+    changed = [one for one in said if type(one) is JobTaskChanged]
+    assert [(one.task, one.cause) for one in changed if one.state is TaskState.FAILED] == [
+        (task, target.value) for task in failed
+    ]
+    assert {one.task for one in changed if one.state is TaskState.CANCELED} == set(range(6)) - set(failed)
+    assert [one for one in said if type(one) is JobRestarted] == [JobRestarted(1, (Run(0, 5),))]
+    assert all(one.state is TaskState.RUNNING for one in job.port.tasks)
+
+
+@pytest.mark.parametrize("point", [one for one in FailurePoint if one is not NOW])
+@pytest.mark.parametrize("target", FailureTarget)
+def test_a_failure_waits_for_its_point(point, target):
+    job = Driven(count(), 5)
+    job.trigger()
+    job.heard()
+    assert at_once(job.port.fail(target, 0, point))
+    assert job.heard(FailureStruck) == []
+    if point is FailurePoint.IN_RESTORE:
+        job.fail(FailureTarget.JOB)
+    else:
+        job.trigger()
+    assert FailureStruck(target, 0, point) in job.heard(FailureStruck)
+    job.trigger()
+    job.trigger()
+    assert job.output() == BOTH
+
+
+def test_only_a_region_is_restarted():
+    job = Driven(TOPOLOGIES["rescale"]([2], 2, JobSettings()), 5)
+    job.fail(FailureTarget.TASK, 0)
+    assert job.heard(JobRestarted) == [JobRestarted(0, (Run(0, 7),))]  # the hash edge joins all
+    alone = Driven(replace(count(), edges=tuple(replace(one, kind=EdgeKind.FORWARD) for one in count().edges)), 5)
+    alone.fail(FailureTarget.TASK, 1)
+    assert alone.heard(JobRestarted) == [JobRestarted(0, runs_of((1, 3, 5)))]
+    alone.trigger()
+    assert alone.output() == BOTH
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        (STATE_FILE_WRITE, CheckpointReason.IO_EXCEPTION),
+        (CHECKPOINT_STORE, CheckpointReason.FINALIZE_FAILURE),
+    ],
+)
+def test_a_checkpoint_fails_and_no_task(place, reason):
+    job = Driven(count(1, room=1))
+    job.port.throttle(1, True)
+    job.port.supply(0, 5)
+    job.settle()
+    job.heard()
+    job.port.fault(place, FaultKind.THROWS)
+    job.trigger(UNALIGNED)
+    said = job.heard(CheckpointFailed, JobTaskChanged, JobRestarted)
+    assert said == [CheckpointFailed(1, reason)]
+    job.trigger(UNALIGNED)
+    assert job.heard(CheckpointCompleted) == [CheckpointCompleted(2, UNALIGNED)]
+
+
+@pytest.mark.parametrize("place", [OPERATOR_SNAPSHOT, COMMIT, OPERATORS_OPEN])
+def test_a_task_fails_with_what_it_calls(place):
+    job = Driven(count(), 5)
+    job.port.fault(place, FaultKind.THROWS)
+    job.trigger()
+    if place is OPERATORS_OPEN:
+        job.fail(FailureTarget.JOB)
+    changed = [one for one in job.heard(JobTaskChanged) if one.state is TaskState.FAILED]
+    assert len(changed) == 1
+    assert changed[0].cause.startswith(place)
+    job.trigger()
+    job.trigger()
+    assert job.output() == BOTH
+
+
+def test_everything_is_restarted_if_an_operator_coordinator_fails():
+    job = Driven(count(), 5)
+    job.port.fault(OPERATOR_COORDINATOR, FaultKind.THROWS)
+    job.trigger()
+    assert job.heard(CheckpointFailed, JobRestarted) == [
+        CheckpointFailed(1, CheckpointReason.DECLINED), JobRestarted(0, (Run(0, 5),)),
+    ]  # fmt: skip
+
+
+def test_too_many_checkpoints_that_fail_restart_the_job():
+    job = Driven(count(tolerable=1), 5)
+    for checkpoint in (1, 2):
+        assert job.heard(JobRestarted) == []
+        job.port.fault(CHECKPOINT_STORE, FaultKind.THROWS)
+        assert job.trigger() == Triggered(checkpoint)
+    assert job.heard(JobRestarted) == [JobRestarted(0, (Run(0, 5),))]
+    job.port.fault(CHECKPOINT_STORE, FaultKind.THROWS)
+    job.trigger()
+    job.trigger()  # completes, so that counting begins anew
+    job.port.fault(CHECKPOINT_STORE, FaultKind.THROWS)
+    job.trigger()
+    assert job.heard(JobRestarted) == []
+
+
+def test_a_source_that_ends_leads_to_a_last_checkpoint():
+    job = Driven(count(), 5)
+    job.port.end(0)
+    job.settle()
+    assert job.heard(JobOver) == []
+    job.trigger(SAVEPOINT)
+    assert job.heard(JobOver) == []  # nobody is notified of a savepoint
+    job.trigger()
+    assert job.heard(JobOver) == [JobOver(JobStatus.FINISHED)]
+    assert job.output() == BOTH
+    held = job.port.resources()
+    assert (held.segments, held.files, held.listeners, held.futures) == (0, 0, 0, 0)
+    assert at_once(job.port.work("master")) is Turn.OVER
+
+
+def test_one_source_may_end_before_the_other():
+    job = Driven(TOPOLOGIES["two-input"]([2], 1, JobSettings()), 5)
+    job.port.end(0)
+    job.settle()
+    job.trigger()
+    assert job.heard(JobOver) == []
+    assert {one.task for one in job.said if type(one) is JobTaskChanged} == set()
+    job.port.supply(1, 2)
+    job.settle()
+    job.trigger(UNALIGNED)
+    assert job.heard(CheckpointCompleted)[-1] == CheckpointCompleted(2, UNALIGNED)
+    job.fail(FailureTarget.TASK, 4)
+    job.port.end(1)
+    job.settle()
+    job.trigger()
+    assert job.heard(JobOver) == [JobOver(JobStatus.FINISHED)]
+    assert list(records_of(job.port.output(4))) == [*range(5), *range(1_000_000, 1_000_007)]
+
+
+def test_a_job_is_stopped_with_a_savepoint():
+    job = Driven(count(), 5)
+    assert job.port.stop_with_savepoint() == Triggered(1)
+    job.settle()
+    assert job.heard(CheckpointCompleted, JobOver) == [CheckpointCompleted(1, SAVEPOINT), JobOver(JobStatus.FINISHED)]
+    assert job.output() == BOTH
+    job.port.supply(0, 5)
+    assert job.port.supplied == [5, 5]
+
+
+def test_a_job_goes_on_if_the_savepoint_fails_with_which_it_stops():
+    job = Driven(count(), 5)
+    job.port.fault(CHECKPOINT_STORE, FaultKind.THROWS)
+    job.port.stop_with_savepoint()
+    job.settle()
+    assert job.heard(CheckpointFailed, JobOver) == [CheckpointFailed(1, CheckpointReason.FINALIZE_FAILURE)]
+    job.port.supply(0, 1)
+    job.settle()
+    job.trigger()
+    assert len(job.output()) == 11
+
+
+def test_a_job_fails_if_it_cannot_commit_what_the_savepoint_has_with_which_it_stops():
+    job = Driven(count(), 5)
+    job.port.fault(COMMIT, FaultKind.THROWS)
+    job.port.stop_with_savepoint()
+    job.settle()
+    (over,) = job.heard(JobOver)
+    assert over.status is JobStatus.FAILED
+    restored = Driven(replace(count(), restored=job.port.snapshot(1)))
+    assert sorted({*job.output(), *restored.output()}) == BOTH
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_a_job_is_cancelled_whatever_it_does(busy):
+    job = Driven(count(), 5)
+    job.port.trigger(UNALIGNED)
+    if busy:
+        at_once(job.port.fail(FailureTarget.MASTER, 0, NOW))
+    job.port.cancel()
+    job.settle()
+    said = job.heard(CheckpointFailed, JobOver)
+    assert said == [CheckpointFailed(1, CheckpointReason.TASK_CLOSING), JobOver(JobStatus.CANCELED)]
+    assert not job.fail(FailureTarget.JOB)
+
+
+def test_an_event_of_an_operator_coordinator_cannot_be_lost_unnoticed():
+    job = Pipeline(count(), PUSHED)
+    while not job.down[0]:
+        able = next(iter(job.agenda.able))
+        at_once(job.work(able))
+    assert job.lose("to 0/0")
+    at_once(job.settle(Until.IDLE))
+    causes = [one.cause for one in job.signals if type(one) is JobTaskChanged and one.state is TaskState.FAILED]
+    assert causes == ["lose"]
+    assert not job.lose("master")
+    assert not job.lose("to 0/0")
+
+
+def test_a_checkpoint_whose_trigger_is_lost_expires():
+    job = Driven(count(), 5)
+    job.port.trigger(ALIGNED)
+    while job.port.master.pending[1].awaited is None:
+        at_once(job.port.work(next(iter(job.port.agenda.able))))
+    while job.port.down[0]:
+        if not job.port.lose("to 0/0"):
+            at_once(job.port.work("to 0/0"))
+    job.settle()
+    assert job.heard(CheckpointCompleted) == []
+    job.port.advance(100)
+    job.settle()
+    assert job.heard(CheckpointFailed) == [CheckpointFailed(1, CheckpointReason.EXPIRED)]
+    job.trigger()
+    assert job.output() == BOTH
+
+
+def test_there_are_no_other_threads_than_those_it_names():
+    port = Pipeline(count(), PUSHED)
+    names = port.threads()
+    assert len(set(names)) == len(names)
+    with pytest.raises(PortError) as refused:
+        at_once(port.work("nobody"))
+    assert refused.value.kind is ErrorKind.ARGUMENT
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 3), (3, 1), (2, 4), (4, 2), (7, 2), (2, 2)])
+@pytest.mark.parametrize("recovery", RECOVERIES)
+@pytest.mark.parametrize("topology", ["count", "custom", "broadcast", "union", "rescale"])
+def test_a_checkpoint_with_channel_state_is_restored_with_another_parallelism(topology, before, after, recovery):
+    make = TOPOLOGIES[topology]
+    config = make([before], 3, JobSettings(recovery=recovery, workers=3))
+    job = Driven(config)
+    still = {"count": (1, 2), "custom": (1, 2), "union": (2, 3), "broadcast": (3,), "rescale": ()}[topology]
+    for task, (vertex, _) in enumerate(config.tasks()):
+        job.port.throttle(task, vertex in still)  # on an edge without channel state, a checkpoint would wait for them
+    for split in range(sum(one.splits for one in config.vertices)):
+        job.port.supply(split, 8)
+    job.settle()
+    job.trigger(UNALIGNED)
+    stored = job.port.snapshot(1)
+    assert bool(stored.in_flight) == bool(still)
+    other = Driven(replace(make([after], 3, config.settings), restored=stored))
+    sink = len(config.vertices) - 1
+    for split, _ in enumerate(other.port.supplied):
+        other.port.supply(split, 8 - other.port.supplied[split])
+    other.settle()
+    other.trigger()
+    due = [1_000_000 * split + n for split in range(len(other.port.supplied)) for n in range(8)]
+    if topology == "broadcast":
+        due = [one for one in due if one < 3_000_000]
+    assert list(records_of(other.port.output(sink))) == due
+    at_once(other.port.release())
+    assert other.port.resources().segments == 0
+
+
+def test_recoveries_are_the_designs_of_the_reference():
+    assert set(RECOVERIES) == set(Recovery) - {Recovery.NONE}
