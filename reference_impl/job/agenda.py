@@ -30,7 +30,7 @@ class Agenda:
         """By name of a thread, its work; None: what it would work for is not there."""
         self.able: dict[str, None] = {}
         """Able: the threads that were woken since they took up their last piece of work, in this order."""
-        self.waiting: dict[str, tuple[Coroutine[Any, Any, Turn], Waitable]] = {}
+        self.waiting: dict[str, tuple[Coroutine[Any, Any, bool], Waitable]] = {}
         """Waiting: by thread in the middle of a piece of work, what it waits for."""
 
     def add(self, thread: str, work: Work | None = None, more: More | None = None) -> None:
@@ -49,29 +49,32 @@ class Agenda:
             self.listener.emit(ThreadWoken(thread))
 
     async def turn(self, thread: str) -> Turn:
-        """A thread works, or goes on, until it is done or must wait for anything but a lock."""
+        """A thread works, or goes on, until it is done or must wait for anything but a lock. It is woken again if there
+        is more to do."""
         if thread not in self.work:
             raise PortError(ErrorKind.ARGUMENT, f"there is no thread {thread!r}")
         self.able.pop(thread, None)
-        work, at = self.waiting.pop(thread, (None, None))
-        goes_on = work is not None
-        if work is None:
-            work = self.do(thread)
-        elif at is not None and not at.ready():  # named for what it will do next
-            self.waiting[thread] = work, at
+        work, waits = self.work[thread], self.waiting.pop(thread, None) if self.waiting else None
+        if waits is not None:
+            going, at = waits
+            if not at.ready():  # it was named for what it will do next
+                self.waiting[thread] = waits
+                return WAITS
+        elif work is not None:
+            going = work[0]()
+        else:
             return WAITS
         try:
             while True:
-                at = work.send(None)
+                at = going.send(None)
                 if type(at) is not Lock and not at.ready():
-                    self.waiting[thread] = work, at
+                    self.waiting[thread] = going, at
                     return WAITS
                 await at
         except StopIteration as end:
-            if goes_on:
+            if waits is not None or (end.value and work is not None and work[1]()):
                 self.wake(thread)
-            turn: Turn = end.value
-            return turn
+            return ACTED if end.value else WAITS
 
     def look(self) -> None:
         """Wake the threads that need not wait any more."""
@@ -84,12 +87,3 @@ class Agenda:
         for work, _ in self.waiting.values():
             work.close()
         self.waiting.clear()
-
-    async def do(self, thread: str) -> Turn:
-        """The next piece of work of a thread, which is woken again if there is more."""
-        work = self.work[thread]
-        if work is None or not await work[0]():
-            return WAITS
-        if work[1]():
-            self.wake(thread)
-        return ACTED

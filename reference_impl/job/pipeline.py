@@ -468,7 +468,8 @@ class Pipeline(Faulty, PipelinePort):
         if thread in self.agenda.work and not self.is_open():
             return Turn.OVER
         turn = await self.agenda.turn(thread)
-        self.agenda.look()
+        if self.agenda.waiting:
+            self.agenda.look()
         return turn
 
     async def settle(self, until: Until) -> bool:
