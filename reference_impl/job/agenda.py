@@ -34,22 +34,23 @@ class Agenda:
         """Waiting: by thread in the middle of a piece of work, what it waits for."""
 
     def add(self, thread: str, work: Work | None = None, more: More | None = None) -> None:
-        """A thread of the job."""
+        """I-22. A thread of the job."""
         self.work[thread] = None if work is None or more is None else (work, more)
 
     def assign(self, thread: str, work: Work, more: More) -> None:
-        """The thread works for somebody else now."""
+        """I-22. The thread works for somebody else now."""
         self.work[thread] = work, more
         self.wake(thread)
 
     def wake(self, thread: str) -> None:
-        """There is something to do for the thread."""
+        """I-22. There is something to do for the thread."""
         if thread not in self.able:
             self.able[thread] = None
             self.listener.emit(ThreadWoken(thread))
 
     async def turn(self, thread: str) -> Turn:
-        """A thread works, or goes on, until it is done or must wait for anything but a lock. It is woken again if there
+        """I-22. A thread works, or goes on, until it is done or must wait for anything but a lock. It is woken again
+        if there
         is more to do."""
         if thread not in self.work:
             raise PortError(ErrorKind.ARGUMENT, f"there is no thread {thread!r}")
@@ -77,13 +78,13 @@ class Agenda:
             return ACTED if end.value else WAITS
 
     def look(self) -> None:
-        """Wake the threads that need not wait any more."""
+        """I-22. Wake the threads that need not wait any more."""
         for thread, (_, at) in self.waiting.items():
             if at.ready():
                 self.wake(thread)
 
     def close(self) -> None:
-        """No thread goes on."""
+        """I-22. No thread goes on."""
         for work, _ in self.waiting.values():
             work.close()
         self.waiting.clear()

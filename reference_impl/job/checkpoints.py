@@ -55,11 +55,11 @@ class Pending:
 
     @property
     def is_savepoint(self) -> bool:
-        """Whether it is the user's."""
+        """J7. Whether it is the user's."""
         return self.kind is CheckpointKind.SAVEPOINT
 
     def contents(self, graph: Graph, finished: dict[int, OperatorState]) -> JobCheckpoint:
-        """Returns what is stored. `finished`: by task that has finished, its last state."""
+        """J7. Returns what is stored. `finished`: by task that has finished, its last state."""
         states = iter(
             self.parts[task].state if task in self.parts else finished[task] for task in range(len(graph.tasks))
         )
@@ -94,7 +94,7 @@ class Failures:
         self.count = 0
 
     def add(self, reason: CheckpointReason) -> bool:
-        """A checkpoint has failed. Returns whether these are too many; then counting begins anew."""
+        """J8. A checkpoint has failed. Returns whether these are too many; then counting begins anew."""
         if not reason.counts:
             return False
         self.count += 1
@@ -104,5 +104,5 @@ class Failures:
         return True
 
     def completed(self) -> None:
-        """A checkpoint is complete."""
+        """J7. A checkpoint is complete."""
         self.count = 0

@@ -36,11 +36,11 @@ class Producer:
     task: JobTask
 
     def room_made(self) -> None:
-        """A buffer has left."""
+        """J3. A buffer has left."""
         self.task.room_made()
 
     def was_read(self, info: ChannelInfo) -> None:
-        """The end of data was taken."""
+        """J16. The end of data was taken."""
         self.task.was_read(info)
 
 
@@ -71,17 +71,17 @@ class Deployment:
     def numbers(
         self, edges: Sequence[Sequence[int]], ends: Mapping[tuple[int, int], Sequence[int]], task: int
     ) -> Numbering:
-        """Returns how the channels, or the subpartitions, of a task are numbered."""
+        """J2. Returns how the channels, or the subpartitions, of a task are numbered."""
         vertex, subtask = self.graph.tasks[task]
         return numbering([len(ends[edge, subtask]) for edge in edges[vertex]])
 
     def register(self, task: int) -> JobStates:
-        """The task joins the channel state writer of its worker."""
+        """J6. The task joins the channel state writer of its worker."""
         worker = self.job.worker_of(task)
         return JobStates(worker.writer, worker.index(task), self.inputs[task], self.outputs[task])
 
     def connect(self, task: int) -> JobProducers:
-        """Returns the producers of what a task reads."""
+        """J2. Returns the producers of what a task reads."""
         graph = self.graph
         vertex, subtask = graph.tasks[task]
         connections: dict[ChannelInfo, Connection] = {}
@@ -96,11 +96,11 @@ class Deployment:
         return JobProducers(connections, self.job.agenda, partial(self.job.network_failed, task))
 
     def is_local(self, producer: int, consumer: int) -> bool:
-        """Whether two subtasks are on the same worker."""
+        """J2. Whether two subtasks are on the same worker."""
         return self.graph.worker(producer) == self.graph.worker(consumer)
 
     def make(self, task: int) -> JobTask:
-        """Returns a task."""
+        """J14. Returns a task."""
         job, graph, settings = self.job, self.graph, self.settings
         vertex, subtask = graph.tasks[task]
         of = graph.vertices[vertex]
@@ -152,14 +152,14 @@ class Deployment:
         return made
 
     def always_aligned(self, task: int) -> list[int]:
-        """Returns the channels of a task that can have no channel state, if it has others."""
+        """J6. Returns the channels of a task that can have no channel state, if it has others."""
         graph, numbers = self.graph, self.inputs[task]
         kinds = [graph.edges[edge].kind for edge in graph.into[graph.tasks[task][0]]]
         found = [number for number, info in enumerate(numbers.infos) if kinds[info.gate] in ALWAYS_ALIGNED]
         return [] if len(found) == len(numbers.infos) else found
 
     def partition(self, task: int, number: int) -> ResultPartition:
-        """Returns a result partition of a task."""
+        """J2. Returns a result partition of a task."""
         graph = self.graph
         vertex, subtask = graph.tasks[task]
         edge = graph.out_of[vertex][number]

@@ -14,7 +14,7 @@ ALWAYS_ALIGNED = (EdgeKind.FORWARD, EdgeKind.RESCALE, EdgeKind.BROADCAST)
 
 
 def connected(kind: EdgeKind, producers: int, consumers: int) -> list[tuple[int, int]]:
-    """Returns the pairs of subtasks that a channel joins (Flink: `EdgeManagerBuildUtil.connectVertexToResult`)."""
+    """J2. Returns the pairs of subtasks that a channel joins (Flink: `EdgeManagerBuildUtil.connectVertexToResult`)."""
     if kind is EdgeKind.FORWARD:
         return [(subtask, subtask) for subtask in range(producers)]
     if kind is not EdgeKind.RESCALE:
@@ -54,7 +54,7 @@ class Graph:
         """By number of a task, all tasks of its region, ascending."""
 
     def make_regions(self) -> list[tuple[int, ...]]:
-        """Returns, by task, the tasks that are connected with it."""
+        """J11. Returns, by task, the tasks that are connected with it."""
         region = list(range(len(self.tasks)))
         for (edge, consumer), producers in self.producers.items():
             down = region[self.task(self.edges[edge].consumer, consumer)]
@@ -63,15 +63,15 @@ class Graph:
         return [tuple(task for task, one in enumerate(region) if one == of) for of in region]
 
     def task(self, vertex: int, subtask: int) -> int:
-        """Returns the number of a task."""
+        """J2. Returns the number of a task."""
         return self.config.task(vertex, subtask)
 
     def worker(self, subtask: int) -> int:
-        """Returns the worker on which a subtask runs."""
+        """J12. Returns the worker on which a subtask runs."""
         return subtask % self.config.settings.workers
 
     def upstream(self, task: int) -> Iterable[int]:
-        """Returns the tasks that produce what a task reads."""
+        """J5. Returns the tasks that produce what a task reads."""
         vertex, subtask = self.tasks[task]
         for edge in self.into[vertex]:
             for producer in self.producers[edge, subtask]:

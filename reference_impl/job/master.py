@@ -57,7 +57,7 @@ class JobMaster:
     """Another one takes its place when it fails."""
 
     def __init__(self, job: Pipeline, start: JobCheckpoint | None) -> None:
-        """`start`: what the job starts from now."""
+        """J13. `start`: what the job starts from now."""
         self.job = job
         self.graph = job.graph
         self.main: MainThread = []
@@ -86,18 +86,18 @@ class JobMaster:
         job.agenda.wake("master")
 
     def unassigned(self, vertex: int, checkpoint: JobCheckpoint | None) -> list[int]:
-        """Returns the splits of a source that are unassigned in a checkpoint, or at the beginning."""
+        """J14. Returns the splits of a source that are unassigned in a checkpoint, or at the beginning."""
         splits = self.job.config.splits_of(vertex)
         return list(splits) if checkpoint is None else [one for one in checkpoint.unassigned if one in splits]
 
     # ---- main thread -------------------------------------------------------------------------------------------------
     def later(self, action: Action) -> None:
-        """Queue an action."""
+        """I-22. Queue an action."""
         self.main.append((self, action))
         self.job.agenda.wake("master")
 
     async def work(self) -> bool:
-        """Run the oldest action."""
+        """J5. Run the oldest action."""
         if not self.main:
             return False
         _, action = self.main.pop(0)
@@ -108,7 +108,7 @@ class JobMaster:
         return True
 
     def hear(self) -> None:
-        """What the operator coordinators tell."""
+        """J1, J5, J11. What the operator coordinators tell."""
         for vertex, coordinator in self.coordinators.items():
             while coordinator.signals:
                 told, coordinator.signals = coordinator.signals, []
@@ -118,7 +118,7 @@ class JobMaster:
             self.job.agenda.wake("master")
 
     def hear_one(self, vertex: int, coordinator: Coordinator, told: Signal) -> None:
-        """One signal of an operator coordinator."""
+        """J1, J5, J11. One signal of an operator coordinator."""
         job, enumerator = self.job, self.enumerators[vertex]
         if type(told) is EventTransmitted:
             job.send(self.graph.task(vertex, told.subtask), Message(Call.EVENT))
@@ -147,19 +147,19 @@ class JobMaster:
             self.later(partial(self.restart, range(len(self.graph.tasks))))
 
     async def assign(self, vertex: int) -> bool:
-        """An operator coordinator sends an event."""
+        """J1. An operator coordinator sends an event."""
         acted = self.enumerators[vertex].act(self.coordinators[vertex].send)
         self.hear()
         return acted
 
     def end(self, vertex: int) -> None:
-        """Nothing more is supplied to a source."""
+        """J16. Nothing more is supplied to a source."""
         self.enumerators[vertex].ended = True
         self.job.agenda.wake(f"enumerator {vertex}")
 
     # ---- messages of tasks -------------------------------------------------------------------------------------------
     def event(self, task: int) -> Event | None:
-        """An event arrives at a task. Returns it, unless it is for the gate of the task."""
+        """J1. An event arrives at a task. Returns it, unless it is for the gate of the task."""
         vertex, subtask = self.graph.tasks[task]
         coordinator = self.coordinators[vertex]
         event = coordinator.deliver(subtask, coordinator.newest[subtask])
@@ -167,7 +167,7 @@ class JobMaster:
         return event
 
     def arrive(self, task: int, message: Message) -> None:
-        """A message of a task arrives."""
+        """J15. A message of a task arrives."""
         vertex, subtask = self.graph.tasks[task]
         if message.call is Call.REPORT:
             self.coordinators[vertex].arrive(subtask, self.coordinators[vertex].newest[subtask])
@@ -186,7 +186,7 @@ class JobMaster:
             self.later(partial(self.task_changed, self.job.tasks[task], message.state))
 
     def lose(self, task: int, message: Message) -> None:
-        """A message to a task, or of it, is lost."""
+        """J15. A message to a task, or of it, is lost."""
         vertex, subtask = self.graph.tasks[task]
         if message.call in (Call.EVENT, Call.REPORT, Call.REPLY):
             coordinator = self.coordinators[vertex]
@@ -199,7 +199,7 @@ class JobMaster:
             self.hear()
 
     async def task_changed(self, task: JobTask, state: TaskState) -> None:
-        """A task runs, has failed or finished."""
+        """J11. A task runs, has failed or finished."""
         number = task.number
         if self.job.tasks[number] is not task or self.job.status is not None:
             return
@@ -219,20 +219,20 @@ class JobMaster:
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
     def trigger(self, number: int, kind: CheckpointKind, stops: bool) -> None:
-        """A checkpoint is triggered."""
+        """J5. A checkpoint is triggered."""
         self.pending[number] = Pending(number, kind, self.job.now, stops, self.coordinators)
         if stops:
             self.stopping = number
         self.later(partial(self.start, number))
 
     def start(self, number: int) -> None:
-        """The operator coordinators take their parts first."""
+        """J5. The operator coordinators take their parts first."""
         if number in self.pending:
             for coordinator in self.coordinators.values():
                 coordinator.trigger(number)
 
     def coordinator_done(self, vertex: int, number: int, succeeded: bool) -> None:
-        """An operator coordinator has taken its part, or failed."""
+        """J5. An operator coordinator has taken its part, or failed."""
         pending = self.pending.get(number)
         if pending is None:
             return
@@ -245,7 +245,7 @@ class JobMaster:
             self.inject(pending)
 
     def inject(self, pending: Pending) -> None:
-        """The barriers leave, for all tasks that have no producer any more."""
+        """J5. The barriers leave, for all tasks that have no producer any more."""
         pending.awaited = {task for task in range(len(self.graph.tasks)) if task not in self.finished}
         for coordinator in self.coordinators.values():
             coordinator.inject(pending.number)
@@ -254,7 +254,7 @@ class JobMaster:
                 self.job.send(task, Message(Call.TRIGGER, pending.number))
 
     def acknowledged(self, task: int, number: int, part: Part) -> Coroutine[Any, Any, None] | None:
-        """A task has stored its part."""
+        """J7. A task has stored its part."""
         pending = self.pending.get(number)
         if pending is None or pending.awaited is None:
             return None
@@ -263,7 +263,7 @@ class JobMaster:
         return None if pending.awaited else self.complete(pending)
 
     async def complete(self, pending: Pending) -> None:
-        """All parts are there (Flink: `CheckpointCoordinator.completePendingCheckpoint`)."""
+        """J7. All parts are there (Flink: `CheckpointCoordinator.completePendingCheckpoint`)."""
         job, number = self.job, pending.number
         try:
             job.faults.reach(CHECKPOINT_STORE)
@@ -289,12 +289,12 @@ class JobMaster:
             self.tell(Message(Call.COMPLETE, number, is_kept=pending.stops))
 
     def declined(self, number: int, reason: CheckpointReason) -> None:
-        """A task declines a checkpoint."""
+        """J8. A task declines a checkpoint."""
         if number in self.pending:
             self.abort(number, reason)
 
     def abort(self, number: int, reason: CheckpointReason) -> None:
-        """A checkpoint has failed (Flink: `CheckpointCoordinator.abortPendingCheckpoint`)."""
+        """J8. A checkpoint has failed (Flink: `CheckpointCoordinator.abortPendingCheckpoint`)."""
         pending = self.pending.pop(number)
         for coordinator in self.coordinators.values():
             coordinator.abort(number, pending.awaited is None)
@@ -306,26 +306,26 @@ class JobMaster:
             self.later(partial(self.restart, range(len(self.graph.tasks))))
 
     def tell(self, message: Message) -> None:
-        """All tasks that have not finished are notified."""
+        """J7. All tasks that have not finished are notified."""
         for task in range(len(self.graph.tasks)):
             if task not in self.finished:
                 self.job.send(task, message)
 
     def advance(self) -> None:
-        """Checkpoints may expire."""
+        """J8. Checkpoints may expire."""
         timeout = self.job.config.settings.checkpoint_timeout
         for number, pending in self.pending.items():
             if self.job.now >= pending.timestamp + timeout:
                 self.later(partial(self.expire, number))
 
     def expire(self, number: int) -> None:
-        """A checkpoint did not complete in time."""
+        """J8. A checkpoint did not complete in time."""
         if number in self.pending:
             self.abort(number, CheckpointReason.EXPIRED)
 
     # ---- failover ----------------------------------------------------------------------------------------------------
     async def restart(self, failed: Iterable[int]) -> None:
-        """Tasks are restarted, with everything that is connected with them, from the newest checkpoint (Flink:
+        """J11. Tasks are restarted, with everything that is connected with them, from the newest checkpoint (Flink:
         `DefaultScheduler.restartTasksWithDelay`, `restoreState`)."""
         job, graph = self.job, self.graph
         if job.status is not None or self.replaced:
@@ -352,7 +352,7 @@ class JobMaster:
         job.deploy(tasks, checkpoint)
 
     async def restart_if_failed(self, tasks: Iterable[int]) -> None:
-        """The tasks of a worker have failed, and may have been restarted since, because others have."""
+        """J12. The tasks of a worker have failed, and may have been restarted since, because others have."""
         failed = [one for one in tasks if self.job.tasks[one].is_over()]
         if failed:
             await self.restart(failed)
@@ -374,7 +374,7 @@ class JobMaster:
         self.hear()
 
     def die(self) -> None:
-        """The job master fails, and what it had in memory is lost."""
+        """J13. The job master fails, and what it had in memory is lost."""
         self.replaced = True
         self.end_checkpoints()
         for coordinator in self.coordinators.values():
@@ -382,13 +382,13 @@ class JobMaster:
         self.main.clear()
 
     def end_checkpoints(self) -> None:
-        """No checkpoint goes on."""
+        """J8. No checkpoint goes on."""
         for number in sorted(self.pending):
             self.job.emit(CheckpointFailed(number, CheckpointReason.TASK_CLOSING))
         self.pending.clear()
 
     async def take_over(self) -> None:
-        """Another job master cancels all tasks, and restores the job."""
+        """J13. Another job master cancels all tasks, and restores the job."""
         job = self.job
         for task in job.tasks:
             await task.cancel()
@@ -402,11 +402,11 @@ class JobMaster:
         job.deploy(tasks, checkpoint)
 
     async def cancel(self) -> None:
-        """The job is cancelled."""
+        """J17. The job is cancelled."""
         await self.over(JobStatus.CANCELED)
 
     async def over(self, status: JobStatus, cause: str = "") -> None:
-        """The job is over."""
+        """J17. The job is over."""
         for task in self.job.tasks:
             await task.cancel()
         if self.replaced or self.job.status is not None:

@@ -17,10 +17,10 @@ class Room(Protocol):
     """Who produces, and is told that there is room again."""
 
     def room_made(self) -> None:
-        """A buffer has left a subpartition."""
+        """J3. A buffer has left a subpartition."""
 
     def was_read(self, info: ChannelInfo) -> None:
-        """The consumer of a subpartition has taken the end of data."""
+        """J16. The consumer of a subpartition has taken the end of data."""
 
 
 class Connection(NamedTuple):
@@ -38,7 +38,7 @@ class JobProducers(Producers):
     def __init__(
         self, connections: Mapping[ChannelInfo, Connection], agenda: Agenda, failed: Callable[[PortError], None]
     ) -> None:
-        """`failed`: the network reports that something has failed on the side of the task."""
+        """J2. `failed`: the network reports that something has failed on the side of the task."""
         super().__init__({info: one.subpartition for info, one in connections.items()})
         self.connections = connections
         self.agenda = agenda
@@ -66,12 +66,12 @@ class JobProducers(Producers):
         self.look(info)
 
     def look(self, info: ChannelInfo) -> None:
-        """Wake the network if the reader of a channel has something to send."""
+        """I-22. Wake the network if the reader of a channel has something to send."""
         if self.has_more(info):
             self.agenda.wake(self.connections[info].link)
 
     def has_more(self, info: ChannelInfo) -> bool:
-        """Whether the reader of a channel has something to send."""
+        """I-22. Whether the reader of a channel has something to send."""
         reader = self.readers.get(info)
         return reader is not None and (reader.in_line or reader.backlog > 0)
 
@@ -89,12 +89,12 @@ class JobProducers(Producers):
         return True
 
     def was_taken(self, info: ChannelInfo, element: Element) -> None:
-        """The task has taken an element. If the channel is local, there is room again."""
+        """J3. The task has taken an element. If the channel is local, there is room again."""
         if type(element) is Buffer and info in self.local:
             self.connections[info].producer.room_made()
 
     def was_read(self, info: ChannelInfo) -> None:
-        """The task has taken the end of data of a channel (Flink: `acknowledgeAllRecordsProcessed`)."""
+        """J16. The task has taken the end of data of a channel (Flink: `acknowledgeAllRecordsProcessed`)."""
         connection = self.connections[info]
         connection.producer.was_read(connection.subpartition.info)
 

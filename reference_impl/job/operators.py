@@ -32,7 +32,7 @@ class JobOperator(Operators):
     """Passes records on. What it emits waits in `emitted` until the task has sent it."""
 
     def __init__(self, prefers_first: bool = False) -> None:
-        """`prefers_first`: it reads other inputs only while the first has nothing (Flink: `InputSelectable`)."""
+        """J3. `prefers_first`: it reads other inputs only while the first has nothing (Flink: `InputSelectable`)."""
         self.prefers_first = prefers_first
         self.emitted: list[tuple[int, ...]] = []
         """Emitted: records that are to be sent, by buffer."""
@@ -40,19 +40,19 @@ class JobOperator(Operators):
         """Snapshots: by checkpoint in which the task takes part, the state."""
 
     def process(self, info: ChannelInfo, element: Element) -> None:
-        """The task has taken an element (Flink: `processElement`)."""
+        """J3. The task has taken an element (Flink: `processElement`)."""
         if type(element) is Buffer:
             self.take(info, element.ids)
 
     def take(self, info: ChannelInfo, records: tuple[int, ...]) -> None:
-        """Records of a buffer."""
+        """J3. Records of a buffer."""
         self.emitted.append(records)
 
     def open(self) -> None:
-        """The operator is opened, with what it was restored with (Flink: `StreamOperator.open`)."""
+        """J14. The operator is opened, with what it was restored with (Flink: `StreamOperator.open`)."""
 
     def state(self) -> OperatorState:
-        """A copy of the state (Flink: `snapshotState`)."""
+        """J6. A copy of the state (Flink: `snapshotState`)."""
         return NOTHING
 
     def snapshot(self, checkpoint: int) -> None:
@@ -64,7 +64,7 @@ class RecordSets:
     """Records that were taken: by key and split, or by split, in the order of their coming."""
 
     def __init__(self, step: int, restored: Iterable[Run]) -> None:
-        """`step`: between two records that follow each other."""
+        """J3. `step`: between two records that follow each other."""
         self.step = step
         self.runs: dict[tuple[int, int], list[list[int]]] = {}
         """By key (0 if the step is 1) and split, the first and last record of each run."""
@@ -73,7 +73,7 @@ class RecordSets:
                 self.add(one)
 
     def add(self, one: int) -> None:
-        """A record comes."""
+        """J3. A record comes."""
         runs = self.runs.setdefault((key_of(one) if self.step == KEYS else 0, split_of(one)), [])
         if runs and runs[-1][1] + self.step == one:
             runs[-1][1] = one
@@ -81,7 +81,7 @@ class RecordSets:
             runs.append([one, one])
 
     def taken(self) -> Runs:
-        """A copy."""
+        """J3. A copy."""
         step = self.step
         return tuple(
             Run(first, last, step if last > first else 1)
@@ -98,13 +98,13 @@ class Count(JobOperator):
         self.counted = RecordSets(KEYS, (run for one in restored for run in one.records))
 
     def take(self, info: ChannelInfo, records: tuple[int, ...]) -> None:
-        """They are counted, and passed on."""
+        """J3. They are counted, and passed on."""
         for one in records:
             self.counted.add(one)
         self.emitted.append(records)
 
     def state(self) -> OperatorState:
-        """What was counted."""
+        """J3. What was counted."""
         return OperatorState(records=self.counted.taken())
 
 
@@ -116,7 +116,7 @@ class BroadcastJoin(JobOperator):
         self.kept = RecordSets(1, (run for one in restored for run in one.records))
 
     def take(self, info: ChannelInfo, records: tuple[int, ...]) -> None:
-        """Those of the second input are kept, the others passed on."""
+        """J3. Those of the second input are kept, the others passed on."""
         if info.gate == 0:
             self.emitted.append(records)
         else:
@@ -124,7 +124,7 @@ class BroadcastJoin(JobOperator):
                 self.kept.add(one)
 
     def state(self) -> OperatorState:
-        """What was kept."""
+        """J3. What was kept."""
         return OperatorState(records=self.kept.taken())
 
 
@@ -134,7 +134,7 @@ class Sink(JobOperator):
     def __init__(
         self, subtask: int, restored: Sequence[OperatorState], commit: Callable[[Transaction, Runs], None]
     ) -> None:
-        """`commit`: gives a transaction its effect. Raises: PortError IO."""
+        """J4. `commit`: gives a transaction its effect. Raises: PortError IO."""
         super().__init__()
         self.subtask = subtask
         self.commit = commit
@@ -144,22 +144,22 @@ class Sink(JobOperator):
         """Prepared: by transaction that is not committed, its records."""
 
     def take(self, info: ChannelInfo, records: tuple[int, ...]) -> None:
-        """They are written."""
+        """J4. They are written."""
         self.written.extend(records)
 
     def open(self) -> None:
-        """All that the restored checkpoint had prepared is committed. Raises: PortError IO."""
+        """J14. All that the restored checkpoint had prepared is committed. Raises: PortError IO."""
         self.commit_all(tuple(self.prepared))
 
     def snapshot(self, checkpoint: int) -> None:
-        """What was written since the last snapshot is prepared (Flink: `prepareCommit`)."""
+        """J4. What was written since the last snapshot is prepared (Flink: `prepareCommit`)."""
         if self.written:
             self.prepared[Transaction(self.subtask, checkpoint)] = runs_of(self.written)
             self.written = []
         super().snapshot(checkpoint)
 
     def state(self) -> OperatorState:
-        """What is prepared."""
+        """J4. What is prepared."""
         by_checkpoint = sorted(self.prepared.items(), key=lambda one: (one[0].checkpoint, one[0].subtask))
         return OperatorState(prepared=tuple(Prepared(name, records) for name, records in by_checkpoint))
 
@@ -169,7 +169,7 @@ class Sink(JobOperator):
         self.commit_all([one for one in self.prepared if one.checkpoint <= checkpoint])
 
     def commit_all(self, transactions: Iterable[Transaction]) -> None:
-        """In the order of the checkpoints. Raises: PortError IO."""
+        """J9. In the order of the checkpoints. Raises: PortError IO."""
         for one in sorted(transactions, key=lambda one: (one.checkpoint, one.subtask)):
             self.commit(one, self.prepared[one])
             del self.prepared[one]
@@ -179,7 +179,7 @@ class Source(JobOperator):
     """The reader of a source (Flink: `SourceReader`)."""
 
     def __init__(self, restored: Sequence[OperatorState], supplied: Sequence[int], most: int) -> None:
-        """`supplied`: by split, how many records exist outside the job. `most`: how many are emitted at a time."""
+        """J1. `supplied`: by split, how many records exist outside the job. `most`: how many are emitted at a time."""
         super().__init__()
         self.supplied = supplied
         self.most = most
@@ -189,11 +189,11 @@ class Source(JobOperator):
         """No more: whether no further split will be assigned, and none gets further records."""
 
     def add(self, split: int) -> None:
-        """A split is assigned (Flink: `SourceReader.addSplits`)."""
+        """J1. A split is assigned (Flink: `SourceReader.addSplits`)."""
         self.splits.append([split, 0])
 
     def emit_next(self) -> bool:
-        """Emit the next records of a split; the splits have their turns (Flink: `SourceReader.pollNext`)."""
+        """J1. Emit the next records of a split; the splits have their turns (Flink: `SourceReader.pollNext`)."""
         for number, (split, offset) in enumerate(self.splits):
             end = min(self.supplied[split], offset + self.most)
             if end > offset:
@@ -204,15 +204,15 @@ class Source(JobOperator):
         return False
 
     def has_next(self) -> bool:
-        """Whether there are records that were not emitted (Flink: `SourceReader.isAvailable`)."""
+        """J1. Whether there are records that were not emitted (Flink: `SourceReader.isAvailable`)."""
         return any(offset < self.supplied[split] for split, offset in self.splits)
 
     def has_ended(self) -> bool:
-        """Whether nothing can follow (Flink: `InputStatus.END_OF_INPUT`)."""
+        """J16. Whether nothing can follow (Flink: `InputStatus.END_OF_INPUT`)."""
         return self.no_more and all(offset == self.supplied[split] for split, offset in self.splits)
 
     def state(self) -> OperatorState:
-        """The splits and their offsets."""
+        """J1. The splits and their offsets."""
         return OperatorState(splits=tuple(SplitState(split, offset) for split, offset in sorted(self.splits)))
 
 
@@ -224,7 +224,7 @@ def operator(
     most: int,
     commit: Callable[[Transaction, Runs], None],
 ) -> JobOperator:
-    """Returns the operator of a subtask, with what it was restored with."""
+    """J3. Returns the operator of a subtask, with what it was restored with."""
     if vertex.kind is VertexKind.SOURCE:
         return Source(restored, supplied, most)
     if vertex.kind is VertexKind.COUNT:

@@ -114,7 +114,7 @@ class Pipeline(Faulty, PipelinePort):
         self.deploy(range(len(self.graph.tasks)), config.restored)
 
     def supplied_by(self, config: JobConfig) -> list[int]:
-        """Returns how many records of each split exist at the beginning."""
+        """J14. Returns how many records of each split exist at the beginning."""
         supplied = [0] * sum(one.splits for one in config.vertices)
         if config.restored is not None:
             for of_vertex in config.restored.states:
@@ -124,16 +124,16 @@ class Pipeline(Faulty, PipelinePort):
         return supplied
 
     def tasks_on(self, worker: int) -> list[int]:
-        """Returns the tasks that run on a worker."""
+        """J12. Returns the tasks that run on a worker."""
         return [task for task, (_, subtask) in enumerate(self.graph.tasks) if self.graph.worker(subtask) == worker]
 
     def worker_of(self, task: int) -> Worker:
-        """Returns the worker on which a task runs."""
+        """J12. Returns the worker on which a task runs."""
         return self.workers[self.graph.worker(self.graph.tasks[task][1])]
 
     # ---- tasks come and go -------------------------------------------------------------------------------------------
     def deploy(self, tasks: Iterable[int], checkpoint: JobCheckpoint | None) -> None:
-        """Tasks are deployed, with what they restore."""
+        """J14. Tasks are deployed, with what they restore."""
         numbers = list(tasks)
         self.orphaned = False
         shares = Shares(self.graph, checkpoint, self.config.settings.output_on_downstream)
@@ -142,22 +142,23 @@ class Pipeline(Faulty, PipelinePort):
         self.tasks = [made.get(task, old) for task, old in enumerate(self.tasks or made.values())]
 
     async def read(self, task: JobTask) -> bool:
-        """The executor of recovered channel state goes on. A drainer that is not installed has nothing to push."""
+        """J14. The executor of recovered channel state goes on. A drainer that is not installed has nothing to push."""
         if task.is_over() or task.state is None:
             return False
         return await task.read()
 
     def network_failed(self, task: int, error: PortError) -> None:
-        """The network has failed on the side of a task, which fails."""
+        """J11. The network has failed on the side of a task, which fails."""
         self.master.later(partial(self.tasks[task].fail, error.reason))
 
     def is_current(self, task: JobTask) -> bool:
-        """Whether no other attempt has taken the place of this one, and the job master knows it. A thread that has not
+        """J13. Whether no other attempt has taken the place of this one, and the job master knows it. A thread that
+        has not
         noticed it says nothing."""
         return self.tasks[task.number] is task and not self.orphaned
 
     def changed(self, task: JobTask, state: TaskState, cause: str) -> None:
-        """A task has another state, of which the job master learns, unless it has caused it."""
+        """J11. A task has another state, of which the job master learns, unless it has caused it."""
         if self.tasks[task.number] is not task:
             return
         self.emit(JobTaskChanged(task.number, state, cause))
@@ -167,29 +168,29 @@ class Pipeline(Faulty, PipelinePort):
             self.report(task.number, Message(Call.STATE, state=state, cause=cause, is_kept=True))
 
     def can_read(self, task: JobTask) -> None:
-        """The executor of recovered channel state has something to do."""
+        """I-22. The executor of recovered channel state has something to do."""
         vertex, subtask = self.graph.tasks[task.number]
         if self.graph.into[vertex]:
             self.agenda.wake(f"restore {vertex}/{subtask}")
 
     def ready(self, task: JobTask) -> None:
-        """A task takes its part in checkpoints from now on."""
+        """J6. A task takes its part in checkpoints from now on."""
         if self.is_current(task):
             self.emit(TaskReady(task.number))
 
     def acknowledge(self, task: JobTask, checkpoint: int) -> None:
-        """A task has stored its part, of which the job master gets a copy."""
+        """J6. A task has stored its part, of which the job master gets a copy."""
         if self.is_current(task):
             part = Part(task.operators.snapshots.pop(checkpoint), *task.states.contents(checkpoint))
             self.report(task.number, Message(Call.ACKNOWLEDGE, checkpoint, part))
 
     def decline(self, task: JobTask, checkpoint: int, reason: CheckpointReason) -> None:
-        """A task declines a checkpoint."""
+        """J6. A task declines a checkpoint."""
         if self.is_current(task):
             self.report(task.number, Message(Call.DECLINE, checkpoint, reason=reason))
 
     def cut(self, task: JobTask, checkpoint: int) -> None:
-        """A source has taken its snapshot: the gate of its operator coordinator opens."""
+        """J6. A source has taken its snapshot: the gate of its operator coordinator opens."""
         if not self.is_current(task):
             return
         vertex, subtask = self.graph.tasks[task.number]
@@ -198,7 +199,7 @@ class Pipeline(Faulty, PipelinePort):
         self.master.hear()
 
     def heard_of_abort(self, task: JobTask, checkpoint: int) -> None:
-        """A source was notified that a checkpoint was aborted."""
+        """J8. A source was notified that a checkpoint was aborted."""
         if not self.is_current(task):
             return
         vertex, subtask = self.graph.tasks[task.number]
@@ -207,7 +208,7 @@ class Pipeline(Faulty, PipelinePort):
         self.master.hear()
 
     def commit(self, sink: int, transaction: Transaction, records: Runs) -> None:
-        """A transaction is committed outside the job. Raises: PortError IO."""
+        """J9. A transaction is committed outside the job. Raises: PortError IO."""
         self.faults.reach(COMMIT)
         if transaction not in self.committed[sink]:
             self.committed[sink][transaction] = records
@@ -215,24 +216,24 @@ class Pipeline(Faulty, PipelinePort):
 
     # ---- messages ----------------------------------------------------------------------------------------------------
     def send(self, task: int, message: Message) -> None:
-        """The job master sends a message to a task."""
+        """J15. The job master sends a message to a task."""
         vertex, subtask = self.graph.tasks[task]
         self.down[task].append(message)
         self.agenda.wake(f"to {vertex}/{subtask}")
 
     def report(self, task: int, message: Message) -> None:
-        """A task sends a message to the job master."""
+        """J15. A task sends a message to the job master."""
         vertex, subtask = self.graph.tasks[task]
         self.up[task].append(message)
         self.agenda.wake(f"from {vertex}/{subtask}")
 
     def forget_messages(self, task: int) -> None:
-        """The attempt is over, and so are its connections."""
+        """J11. The attempt is over, and so are its connections."""
         self.down[task].clear()
         self.up[task].clear()
 
     async def deliver(self, number: int) -> bool:
-        """The oldest message to a task arrives."""
+        """J15. The oldest message to a task arrives."""
         if not self.down[number]:
             return False
         message, task = self.down[number].pop(0), self.tasks[number]
@@ -250,34 +251,34 @@ class Pipeline(Faulty, PipelinePort):
         return True
 
     async def bring(self, number: int) -> bool:
-        """The oldest message of a task arrives."""
+        """J15. The oldest message of a task arrives."""
         if not self.up[number]:
             return False
         self.master.arrive(number, self.up[number].pop(0))
         return True
 
     async def work_as_master(self) -> bool:
-        """The main thread of the job master goes on."""
+        """J5. The main thread of the job master goes on."""
         return await self.master.work()
 
     async def assign(self, vertex: int) -> bool:
-        """An operator coordinator goes on."""
+        """J1. An operator coordinator goes on."""
         return await self.master.assign(vertex)
 
     # ---- checkpoints that are stored ---------------------------------------------------------------------------------
     def store(self, checkpoint: JobCheckpoint) -> None:
-        """A checkpoint is complete."""
+        """J7. A checkpoint is complete."""
         self.stored[checkpoint.checkpoint] = checkpoint
         if checkpoint.kind is not CheckpointKind.SAVEPOINT:
             self.restored = checkpoint
 
     def newest(self) -> JobCheckpoint | None:
-        """Returns the checkpoint from which a failover restores."""
+        """J11. Returns the checkpoint from which a failover restores."""
         return self.restored
 
     # ---- failures ----------------------------------------------------------------------------------------------------
     async def fail(self, target: FailureTarget, number: int, point: FailurePoint) -> bool:
-        """Something fails now, or when it comes to that point."""
+        """J11. Something fails now, or when it comes to that point."""
         if self.status is not None or self.released:
             return False
         if point is FailurePoint.IN_RESTORE and any(
@@ -296,7 +297,7 @@ class Pipeline(Faulty, PipelinePort):
         return True
 
     def targeted(self, target: FailureTarget, number: int) -> list[JobTask]:
-        """Returns the tasks that fail with a target, or because of it."""
+        """J11. Returns the tasks that fail with a target, or because of it."""
         if target is FailureTarget.TASK:
             return self.tasks[number : number + 1]
         if target is FailureTarget.WORKER:
@@ -304,12 +305,12 @@ class Pipeline(Faulty, PipelinePort):
         return self.tasks
 
     async def strike(self, target: FailureTarget, number: int, point: FailurePoint) -> None:
-        """It fails. Threads that waited for something of it go on."""
+        """J11. It fails. Threads that waited for something of it go on."""
         await self.strike_at(target, number, point)
         self.agenda.look()
 
     async def strike_at(self, target: FailureTarget, number: int, point: FailurePoint) -> None:
-        """It fails."""
+        """J11 to J13. It fails."""
         self.emit(FailureStruck(target, number, point))
         if target is FailureTarget.TASK:
             await self.tasks[number].fail(str(target))
@@ -328,7 +329,7 @@ class Pipeline(Faulty, PipelinePort):
             self.master.later(self.master.cancel if self.cancelling else self.master.take_over)
 
     async def fail_worker(self, number: int) -> None:
-        """All tasks of a worker fail, and what they have sent that has not arrived is lost."""
+        """J12. All tasks of a worker fail, and what they have sent that has not arrived is lost."""
         tasks = [one for one in self.targeted(FailureTarget.WORKER, number) if not one.is_over()]
         for task in tasks:
             task.change(TaskState.FAILED, str(FailureTarget.WORKER))
@@ -340,7 +341,7 @@ class Pipeline(Faulty, PipelinePort):
             await task.clean_up()
 
     async def reach(self, point: FailurePoint, task: JobTask | None, checkpoint: int) -> None:
-        """Something may be made to fail here."""
+        """J11. Something may be made to fail here."""
         if point not in self.waiting:
             return
         target, number = self.waiting[point]
@@ -355,11 +356,11 @@ class Pipeline(Faulty, PipelinePort):
         await self.strike(target, number, point)
 
     def somebody_is_missing(self, checkpoint: int) -> bool:
-        """Whether a task has not taken its snapshot of a checkpoint."""
+        """J6. Whether a task has not taken its snapshot of a checkpoint."""
         return any(one.checkpoints.subtask.last < checkpoint for one in self.tasks if not one.is_over())
 
     def end_job(self, status: JobStatus, cause: str) -> None:
-        """The job is over."""
+        """J17. The job is over."""
         self.status = status
         for number, worker in enumerate(self.workers):
             worker.writer.release()
@@ -371,45 +372,45 @@ class Pipeline(Faulty, PipelinePort):
 
     # ---- level job ---------------------------------------------------------------------------------------------------
     def supply(self, split: int, count: int) -> None:
-        """Further records exist."""
+        """J1. Further records exist."""
         for vertex in self.graph.sources:
             if split in self.config.splits_of(vertex) and vertex not in self.ended and self.is_open():
                 self.supplied[split] += count
                 self.wake_readers(vertex)
 
     def wake_readers(self, vertex: int) -> None:
-        """The readers of a source may have something to emit."""
+        """J1. The readers of a source may have something to emit."""
         for task, (of, _) in enumerate(self.graph.tasks):
             if of == vertex and not self.tasks[task].is_over():
                 self.tasks[task].wake()
 
     def end(self, source: int) -> None:
-        """Nothing more is supplied."""
+        """J16. Nothing more is supplied."""
         if source not in self.ended and self.is_open():
             self.ended.add(source)
             self.master.end(source)
 
     def throttle(self, task: int, on: bool) -> None:
-        """An operator stands still, or goes on."""
+        """J3. An operator stands still, or goes on."""
         if self.is_open():
             (self.throttled.add if on else self.throttled.discard)(task)
             if not self.tasks[task].is_over():
                 self.tasks[task].throttle(on)
 
     def is_open(self) -> bool:
-        """Whether operations still change something."""
+        """J17. Whether operations still change something."""
         return self.status is None and not self.released
 
     def trigger(self, kind: CheckpointKind) -> Triggered:
-        """A checkpoint is triggered."""
+        """J5. A checkpoint is triggered."""
         return self.trigger_or_refuse(kind, stops=False)
 
     def stop_with_savepoint(self) -> Triggered:
-        """A savepoint is triggered, with which the job stops."""
+        """J10. A savepoint is triggered, with which the job stops."""
         return self.trigger_or_refuse(CheckpointKind.SAVEPOINT, stops=True)
 
     def trigger_or_refuse(self, kind: CheckpointKind, stops: bool) -> Triggered:
-        """(Flink: `CheckpointRequestDecider`, `DefaultCheckpointPlanCalculator`.)"""
+        """J5. (Flink: `CheckpointRequestDecider`, `DefaultCheckpointPlanCalculator`.)"""
         refused = self.refusal(kind)
         if refused is not None:
             return Triggered(refused=refused)
@@ -419,7 +420,7 @@ class Pipeline(Faulty, PipelinePort):
         return Triggered(self.latest)
 
     def refusal(self, kind: CheckpointKind) -> Refusal | None:
-        """Returns why a checkpoint is not triggered now."""
+        """J5. Returns why a checkpoint is not triggered now."""
         master = self.master
         if not self.is_open() or self.cancelling:
             return Refusal.OVER
@@ -439,32 +440,32 @@ class Pipeline(Faulty, PipelinePort):
         return None
 
     def cancel(self) -> None:
-        """The job is cancelled."""
+        """J17. The job is cancelled."""
         if self.is_open() and not self.cancelling:
             self.cancelling = True
             self.master.later(self.master.cancel)
 
     def snapshot(self, checkpoint: int) -> JobCheckpoint | None:
-        """A completed checkpoint."""
+        """J7. A completed checkpoint."""
         return self.stored.get(checkpoint)
 
     def state(self, vertex: int) -> tuple[OperatorState, ...]:
-        """What the operators of a vertex have."""
+        """J3. What the operators of a vertex have."""
         return tuple(
             self.tasks[task].operators.state() for task, (of, _) in enumerate(self.graph.tasks) if of == vertex
         )
 
     def output(self, sink: int) -> Runs:
-        """What a sink has committed."""
+        """J9. What a sink has committed."""
         return merged(self.committed[sink].values())
 
     # ---- level steps -------------------------------------------------------------------------------------------------
     def threads(self) -> tuple[str, ...]:
-        """The names of all threads."""
+        """I-22. The names of all threads."""
         return tuple(self.agenda.work)
 
     async def work(self, thread: str) -> Turn:
-        """A thread does its next piece of work."""
+        """I-22. A thread does its next piece of work."""
         if thread in self.agenda.work and not self.is_open():
             return Turn.OVER
         turn = await self.agenda.turn(thread)
@@ -473,7 +474,7 @@ class Pipeline(Faulty, PipelinePort):
         return turn
 
     async def settle(self, until: Until) -> bool:
-        """The threads work in a drawn order until it has come to that."""
+        """I-22. The threads work in a drawn order until it has come to that."""
         while not self.has_settled(until):
             able = list(self.agenda.able)
             if not able or not self.is_open():
@@ -482,7 +483,7 @@ class Pipeline(Faulty, PipelinePort):
         return True
 
     def has_settled(self, until: Until) -> bool:
-        """Whether it has come to that."""
+        """I-22. Whether it has come to that."""
         if until is Until.IDLE:
             return not self.is_open()
         if until is Until.OVER:
@@ -492,7 +493,7 @@ class Pipeline(Faulty, PipelinePort):
         return not self.master.pending
 
     def lose(self, thread: str) -> bool:
-        """A message is lost."""
+        """J15. A message is lost."""
         kind, _, name = thread.partition(" ")
         if kind not in ("to", "from") or thread not in self.agenda.work or not self.is_open():
             return False
@@ -505,7 +506,7 @@ class Pipeline(Faulty, PipelinePort):
         return True
 
     def advance(self, milliseconds: int) -> None:
-        """Time passes."""
+        """J8. Time passes."""
         self.now += milliseconds
         if self.is_open():
             for task in self.tasks:
@@ -515,13 +516,13 @@ class Pipeline(Faulty, PipelinePort):
 
     # ---- the end -----------------------------------------------------------------------------------------------------
     def resources(self) -> Resources:
-        """What all tasks, the network and the writers hold."""
+        """J17. What all tasks, the network and the writers hold."""
         held = [one for task in self.tasks for one in task.held()]
         held += [worker.writer.resources() for worker in self.workers]
         return together(held)
 
     async def release(self) -> None:
-        """Everything is given back."""
+        """J17. Everything is given back."""
         if self.released:
             return
         self.released = True
@@ -538,7 +539,7 @@ _MAILS = {Call.TRIGGER: Mail.TRIGGER, Call.COMPLETE: Mail.COMPLETE, Call.ABORT: 
 
 
 def merged(committed: Iterable[Runs]) -> Runs:
-    """Returns the records of all transactions, ascending, with those twice that are in two."""
+    """J9. Returns the records of all transactions, ascending, with those twice that are in two."""
     first: list[Run] = []
     again: list[Run] = []
     for one in sorted(record for runs in committed for run in runs for record in run):

@@ -37,7 +37,7 @@ class Shares:
     """Who gets what of a checkpoint."""
 
     def __init__(self, graph: Graph, checkpoint: JobCheckpoint | None, downstream: bool) -> None:
-        """`downstream`: whether consumers recover output state."""
+        """J14. `downstream`: whether consumers recover output state."""
         self.graph = graph
         self.checkpoint = checkpoint
         self.inputs: dict[int, Stored] = {}
@@ -53,7 +53,7 @@ class Shares:
 
     # ---- channel state -----------------------------------------------------------------------------------------------
     def keep(self, in_flight: Iterable[InFlight], downstream: bool) -> None:
-        """Every channel and every subpartition gets what it had. Input state comes before output state."""
+        """J14. Every channel and every subpartition gets what it had. Input state comes before output state."""
         for side in Side:
             for one in in_flight:
                 if one.side is side:
@@ -64,7 +64,7 @@ class Shares:
                         self.give_output(one.edge, producer, consumer, records_of(one.records))
 
     def rescale(self, in_flight: Iterable[InFlight], downstream: bool) -> None:
-        """What is assigned is filtered, where several new subtasks recover from an old one."""
+        """J14. What is assigned is filtered, where several new subtasks recover from an old one."""
         graph = self.graph
         assignment = Assignment(
             AssignmentConfig(
@@ -97,7 +97,7 @@ class Shares:
                 self.assign_output(assigned, handle, outputs)
 
     def assign_inputs(self, assigned: Assigned, inputs: Old, outputs: Old) -> None:
-        """The input of a new subtask. In each virtual channel, input state comes before output state."""
+        """J14. The input of a new subtask. In each virtual channel, input state comes before output state."""
         graph, subtask = self.graph, assigned.subtask
         filters: dict[InputHandle, CustomPartitioner | KeyGroupPartitioner] = {}
         for handles, state in ((assigned.inputs, inputs), (assigned.from_upstream, outputs)):
@@ -116,7 +116,7 @@ class Shares:
                 self.give_input(edge, channel_of(mapping, handle.old_channel), subtask, records)
 
     def assign_output(self, assigned: Assigned, handle: OutputHandle, outputs: Old) -> None:
-        """The output of a new subtask. Each record goes to the subpartition to which it belongs."""
+        """J14. The output of a new subtask. Each record goes to the subpartition to which it belongs."""
         edge = self.graph.out_of[assigned.vertex][handle.partition]
         records = outputs[edge, handle.old_subtask, handle.old_subpartition]
         mapping = assigned.partitions[handle.partition] if assigned.partitions else None
@@ -132,35 +132,35 @@ class Shares:
             self.give_output(edge, assigned.subtask, select(key_of(one)), (one,))
 
     def partitioner(self, edge: int) -> CustomPartitioner | KeyGroupPartitioner:
-        """Returns a fresh partitioner of an edge whose records belong to one new subtask each."""
+        """J14. Returns a fresh partitioner of an edge whose records belong to one new subtask each."""
         consumer = self.graph.vertices[self.graph.edges[edge].consumer]
         if self.graph.edges[edge].kind is EdgeKind.CUSTOM:
             return CustomPartitioner(consumer.parallelism)
         return KeyGroupPartitioner(consumer.parallelism, consumer.max_parallelism)
 
     def give_input(self, edge: int, producer: int, consumer: int, records: Iterable[int]) -> None:
-        """A channel gets further records."""
+        """J14. A channel gets further records."""
         graph, vertex = self.graph, self.graph.edges[edge].consumer
         info = ChannelInfo(graph.into[vertex].index(edge), graph.producers[edge, consumer].index(producer))
         to = self.inputs.setdefault(graph.task(vertex, consumer), {})
         to[info] = (*to.get(info, ()), *records)
 
     def give_output(self, edge: int, producer: int, consumer: int, records: Iterable[int]) -> None:
-        """A subpartition gets further records."""
+        """J14. A subpartition gets further records."""
         graph, vertex = self.graph, self.graph.edges[edge].producer
         info = ChannelInfo(graph.out_of[vertex].index(edge), graph.consumers[edge, producer].index(consumer))
         to = self.outputs.setdefault(graph.task(vertex, producer), {})
         to[info] = (*to.get(info, ()), *records)
 
     def restored(self, task: int) -> Restored:
-        """Returns the channel state of a task."""
+        """J14. Returns the channel state of a task."""
         if self.checkpoint is None:
             return NEW
         return Restored(self.inputs.get(task, {}), self.outputs.get(task, {}), is_restored=True)
 
     # ---- operator state ----------------------------------------------------------------------------------------------
     def states(self, task: int) -> Sequence[OperatorState]:
-        """Returns the operator states from which a task starts."""
+        """J14. Returns the operator states from which a task starts."""
         if self.checkpoint is None:
             return ()
         vertex, subtask = self.graph.tasks[task]
@@ -180,7 +180,7 @@ class Shares:
         )
 
     def by_key(self, vertex: int, subtask: int, states: Sequence[OperatorState]) -> Sequence[OperatorState]:
-        """Returns the keyed state of the key groups that a subtask owns."""
+        """J14. Returns the keyed state of the key groups that a subtask owns."""
         of = self.graph.vertices[vertex]
         select = KeyGroupPartitioner(of.parallelism, of.max_parallelism).select
         return tuple(
@@ -190,5 +190,5 @@ class Shares:
 
 
 def channel_of(mapping: RescaleMapping, old: int) -> int:
-    """Returns the channel that continues an old one."""
+    """J14. Returns the channel that continues an old one."""
     return next(new for new, olds in enumerate(mapping.channels) if old in olds)

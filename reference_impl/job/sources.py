@@ -34,11 +34,11 @@ class Enumerator:
         """Cuts: by checkpoint, the splits that were unassigned."""
 
     def owner(self, split: int) -> int:
-        """Returns the reader of a split that is not assigned yet."""
+        """J1. Returns the reader of a split that is not assigned yet."""
         return (split - self.splits.start) % self.parallelism
 
     def act(self, send: Callable[[Message], None]) -> bool:
-        """Send one event, if one is due. Returns whether one was."""
+        """J1, J16. Send one event, if one is due. Returns whether one was."""
         for split in self.unassigned:
             subtask = self.owner(split)
             if subtask in self.ready:
@@ -55,34 +55,34 @@ class Enumerator:
         return False
 
     def send(self, subtask: int, what: int, send: Callable[[Message], None]) -> None:
-        """An event leaves (Flink: `SplitEnumeratorContext.assignSplits`, `signalNoMoreSplits`)."""
+        """J1. An event leaves (Flink: `SplitEnumeratorContext.assignSplits`, `signalNoMoreSplits`)."""
         message = Message(subtask, self.ready[subtask], self.numbers[subtask])
         self.numbers[subtask] += 1
         self.sent[message] = what
         send(message)
 
     def is_ready(self, subtask: int, attempt: int) -> None:
-        """An attempt can be sent events (Flink: `addReader`)."""
+        """J1. An attempt can be sent events (Flink: `addReader`)."""
         self.ready[subtask] = attempt
 
     def has_failed(self, subtask: int) -> None:
-        """An attempt is over."""
+        """J11. An attempt is over."""
         self.ready.pop(subtask, None)
         self.told.discard(subtask)
 
     def cut(self, checkpoint: int) -> None:
-        """The state for a checkpoint (Flink: `snapshotState`)."""
+        """J5. The state for a checkpoint (Flink: `snapshotState`)."""
         self.cuts[checkpoint] = tuple(self.unassigned)
 
     def reset(self, subtask: int, unassigned: Sequence[int]) -> None:
-        """A subtask was reset to a checkpoint: what it was sent after that comes back (Flink: `addSplitsBack`).
+        """J14. A subtask was reset to a checkpoint: what it was sent after that comes back (Flink: `addSplitsBack`).
         `unassigned`: the splits that were unassigned then."""
         back = [split for split in self.assigned[subtask] if split in unassigned]
         self.assigned[subtask] = [split for split in self.assigned[subtask] if split not in back]
         self.unassigned = sorted([*self.unassigned, *back])
 
     def reset_all(self, unassigned: Sequence[int]) -> None:
-        """Everything was reset to a checkpoint."""
+        """J14. Everything was reset to a checkpoint."""
         self.unassigned = list(unassigned)
         self.assigned = [[] for _ in range(self.parallelism)]
         self.ready, self.told = {}, set()

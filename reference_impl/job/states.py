@@ -25,7 +25,7 @@ class WorkingExecutor(Executor):
     """Its thread is woken when a request is ready."""
 
     def __init__(self, storage: Storage, number: int, thread: Callable[[], None]) -> None:
-        """`thread`: wakes it."""
+        """I-22. `thread`: wakes it."""
         super().__init__(storage, number)
         self.thread = thread
 
@@ -46,7 +46,7 @@ class WorkerWriter(ChannelStateWriter):
     """The channel state writer of a worker, whose executors are threads."""
 
     def __init__(self, tasks: int, sharing: int, faults: Faults, wake: Callable[[], None]) -> None:
-        """`wake`: called when an executor has a request that is ready."""
+        """J6. `wake`: called when an executor has a request that is ready."""
         super().__init__(WriterConfig(max(tasks, 1), sharing, MOST_RESULTS), faults)
         self.wake = wake
         self.futures = 0
@@ -61,7 +61,7 @@ class JobStates(TaskStates):
     """Its executor is another thread, which tells the worker of results."""
 
     def __init__(self, writer: WorkerWriter, subtask: int, inputs: Numbering, outputs: Numbering) -> None:
-        """`subtask`: its number on the worker. `outputs`: numbers its subpartitions through all partitions."""
+        """J6. `subtask`: its number on the worker. `outputs`: numbers its subpartitions through all partitions."""
         super().__init__(writer, subtask, inputs)
         self.of_worker = writer
         self.outputs = outputs

@@ -85,31 +85,31 @@ class Surroundings(Protocol):
 
     @property
     def options(self) -> Mapping[int, Options]:
-        """By checkpoint."""
+        """J5. By checkpoint."""
 
     def changed(self, task: JobTask, state: TaskState, cause: str) -> None:
-        """The task has another state."""
+        """J11. The task has another state."""
 
     def ready(self, task: JobTask) -> None:
-        """The task takes its part in checkpoints from now on."""
+        """J6. The task takes its part in checkpoints from now on."""
 
     def can_read(self, task: JobTask) -> None:
-        """What was fetched can be pushed."""
+        """J14. What was fetched can be pushed."""
 
     def acknowledge(self, task: JobTask, checkpoint: int) -> None:
-        """The task has taken its part in a checkpoint, and stored it."""
+        """J6. The task has taken its part in a checkpoint, and stored it."""
 
     def decline(self, task: JobTask, checkpoint: int, reason: CheckpointReason) -> None:
-        """The task declines a checkpoint."""
+        """J6. The task declines a checkpoint."""
 
     def cut(self, task: JobTask, checkpoint: int) -> None:
-        """A source has taken its snapshot."""
+        """J6. A source has taken its snapshot."""
 
     def heard_of_abort(self, task: JobTask, checkpoint: int) -> None:
-        """A source was notified that a checkpoint was aborted."""
+        """J8. A source was notified that a checkpoint was aborted."""
 
     async def reach(self, point: FailurePoint, task: JobTask, checkpoint: int) -> None:
-        """Something may be made to fail here."""
+        """J11. Something may be made to fail here."""
 
 
 class Restored(NamedTuple):
@@ -128,12 +128,12 @@ class TaskMails(Mailbox[tuple[Mail, int]]):
     __slots__ = ("thread",)
 
     def __init__(self, thread: Callable[[], None]) -> None:
-        """`thread`: wakes it."""
+        """I-22. `thread`: wakes it."""
         super().__init__("mailbox")
         self.thread = thread
 
     def put(self, mail: tuple[Mail, int]) -> bool:
-        """Add a mail."""
+        """I-22. Add a mail."""
         self.thread()
         return super().put(mail)
 
@@ -146,7 +146,7 @@ class JobListener(TaskListener):
     def __init__(
         self, upstream: JobProducers, channels: Sequence[int], buffers: RecoveryBuffers, thread: Callable[[], None]
     ) -> None:
-        """`thread`: wakes that of the task."""
+        """I-22. `thread`: wakes that of the task."""
         super().__init__(upstream, channels, buffers, TaskMails(thread))
         self.thread = thread
 
@@ -170,12 +170,12 @@ class JobOutputs(Outputs):
         self.options = options
 
     async def emit(self, records: tuple[int, ...]) -> None:
-        """Records are sent to every partition (Flink: `RecordWriterOutput.collect`)."""
+        """J2. Records are sent to every partition (Flink: `RecordWriterOutput.collect`)."""
         for one in self.partitions:
             await one.emit(records)
 
     async def broadcast(self, element: Element) -> None:
-        """An event is sent to all."""
+        """J2. An event is sent to all."""
         for one in self.partitions:
             await one.broadcast(element)
 
@@ -206,11 +206,11 @@ class JobOutputs(Outputs):
             await one.time_out(checkpoint)
 
     def has_room(self, most: int) -> bool:
-        """Whether records can be sent."""
+        """J3. Whether records can be sent."""
         return False not in [one.has_room(most) for one in self.partitions]
 
     def all_read(self) -> bool:
-        """Whether every consumer has taken the end of data."""
+        """J16. Whether every consumer has taken the end of data."""
         return not any(one.unread for one in self.partitions)
 
 
@@ -226,7 +226,7 @@ class JobCheckpoints(TaskCheckpoints):
     outputs: JobOutputs
 
     def __init__(self, task: JobTask, always_aligned: Sequence[int], *parts: Any) -> None:
-        """`always_aligned`: the channels that can have no channel state, if there are others."""
+        """J6. `always_aligned`: the channels that can have no channel state, if there are others."""
         super().__init__(task, *parts)
         self.task = task
         self.aligned = dict.fromkeys(always_aligned, 0)
@@ -260,11 +260,11 @@ class JobCheckpoints(TaskCheckpoints):
                 await super().take(*one)
 
     def is_behind(self, checkpoint: int) -> bool:
-        """Whether a channel that can have no channel state has not delivered the barrier of a checkpoint."""
+        """J6. Whether a channel that can have no channel state has not delivered the barrier of a checkpoint."""
         return any(last < checkpoint and not self.handler.ended[number] for number, last in self.aligned.items())
 
     def let_go(self, checkpoint: int) -> None:
-        """A checkpoint was aborted."""
+        """J8. A checkpoint was aborted."""
         if self.held and self.held[0][1].checkpoint <= checkpoint:
             self.held = []
             self.task.wake()
@@ -292,7 +292,7 @@ class JobCheckpoints(TaskCheckpoints):
             self.states.add_snapshot(checkpoint, Slice(snapshot, self.inputs.numbers, self.inputs.faults))
 
     async def trigger_by_call(self, checkpoint: int, options: Options) -> None:
-        """The job master triggers a task that has no producer any more: the barrier counts as received from every
+        """J6. The job master triggers a task that has no producer any more: the barrier counts as received from every
         channel that has not ended (Flink: `triggerUnfinishedChannelsCheckpoint`)."""
         if not self.task.can_checkpoint():
             if not self.handler.is_obsolete(checkpoint):
@@ -380,7 +380,8 @@ class JobTask(RestoringTask):
         restored: Restored,
         always_aligned: Sequence[int],
     ) -> None:
-        """`number`: that of the task. `gates`: of each input. `always_aligned`: the channels that can have no channel
+        """J3. `number`: that of the task. `gates`: of each input. `always_aligned`: the channels that can have no
+        channel
         state, if there are others."""
         self.job = job
         self.number = number
@@ -403,7 +404,7 @@ class JobTask(RestoringTask):
         """Whether all is committed, so that the task finishes with its input."""
 
         def make_checkpoints(inputs: Inputs, reader: ListDrainer) -> TaskCheckpoints:
-            """The barriers of all channels meet in one handler."""
+            """J6. The barriers of all channels meet in one handler."""
             config = BarrierHandlerConfig(max(len(numbers.infos), 1), settings.alignment_timeout)
             return JobCheckpoints(self, always_aligned, inputs, reader, states, config, operator, self.outputs)
 
@@ -414,7 +415,7 @@ class JobTask(RestoringTask):
 
     # ---- what happens to it ------------------------------------------------------------------------------------------
     def emit(self, signal: Signal) -> None:
-        """What its parts tell is passed on to the job."""
+        """J11. What its parts tell is passed on to the job."""
         if type(signal) is TaskStateChanged:
             self.job.changed(self, signal.state, signal.cause)
         elif type(signal) is OperatorsOpened:
@@ -425,33 +426,33 @@ class JobTask(RestoringTask):
             self.job.decline(self, signal.checkpoint, signal.reason)
 
     async def fail(self, cause: str) -> None:
-        """It is made to fail."""
+        """J11. It is made to fail."""
         if not self.is_over():
             await self.end(TaskState.FAILED, cause)
 
     async def reach(self, point: FailurePoint, checkpoint: int) -> None:
-        """Something may be made to fail here. Raises: PortError RELEASED if it was this task."""
+        """J11. Something may be made to fail here. Raises: PortError RELEASED if it was this task."""
         await self.job.reach(point, self, checkpoint)
         if self.is_over():
             raise PortError(ErrorKind.RELEASED, "the task is over")
 
     def throttle(self, on: bool) -> None:
-        """The operator stands still, or goes on."""
+        """J3. The operator stands still, or goes on."""
         self.throttled = on
         self.wake()
 
     def wake(self) -> None:
-        """There is something to do for the task."""
+        """I-22. There is something to do for the task."""
         self.listener.thread()
 
     def room_made(self) -> None:
-        """A buffer has left one of its subpartitions."""
+        """J3. A buffer has left one of its subpartitions."""
         if self.lacks_room:
             self.lacks_room = False
             self.wake()
 
     def was_read(self, info: ChannelInfo) -> None:
-        """A consumer has taken the end of data."""
+        """J16. A consumer has taken the end of data."""
         self.outputs.partitions[info.gate].unread -= 1
 
     # ---- the restore -------------------------------------------------------------------------------------------------
@@ -473,7 +474,7 @@ class JobTask(RestoringTask):
 
     # ---- the loop ----------------------------------------------------------------------------------------------------
     async def work(self) -> bool:
-        """One turn. Returns whether there was anything to do."""
+        """J3. One turn. Returns whether there was anything to do."""
         if self.state is None:
             await self.deploy()
             return True
@@ -484,7 +485,7 @@ class JobTask(RestoringTask):
         return turn is ACTED
 
     def has_more(self) -> bool:
-        """Whether there may be something to do in the next turn."""
+        """I-22. Whether there may be something to do in the next turn."""
         if self.is_over():
             return False
         if self.mails.mails:
@@ -497,11 +498,11 @@ class JobTask(RestoringTask):
         return self.has_input()
 
     def has_input(self) -> bool:
-        """Whether the default action may find something."""
+        """I-22. Whether the default action may find something."""
         return self.inputs.available() or self.may_finish
 
     def has_more_to_read(self) -> bool:
-        """Whether recovered channel state is still to be read or handed on."""
+        """I-22. Whether recovered channel state is still to be read or handed on."""
         if self.is_over():
             return False
         if self.recovery is not Recovery.PUSHED:
@@ -511,7 +512,7 @@ class JobTask(RestoringTask):
         return self.installed and not self.drainer.has_ended()
 
     async def run(self, mail: Mail, index: int) -> None:
-        """The mails of the job."""
+        """J3. The mails of the job."""
         if mail is Mail.TRIGGER:
             await self.trigger(index, self.job.options[index])
         elif mail is Mail.COMPLETE:
@@ -526,21 +527,21 @@ class JobTask(RestoringTask):
                 self.job.can_read(self)
 
     async def trigger(self, checkpoint: int, options: Options) -> None:
-        """The job master triggers a checkpoint (Flink: `triggerCheckpointAsync`)."""
+        """J6. The job master triggers a checkpoint (Flink: `triggerCheckpointAsync`)."""
         await self.checkpoints.trigger_by_call(checkpoint, options)
 
     def snapshot_taken(self, checkpoint: int, stops: bool) -> None:
-        """The operators have taken their snapshots."""
+        """J16. The operators have taken their snapshots."""
         if self.final is None and self.data_has_ended and self.outputs.all_read():
             self.final = checkpoint
 
     def was_completed(self, checkpoint: int) -> None:
-        """The task may finish once a checkpoint is complete in which it took part at its end."""
+        """J16. The task may finish once a checkpoint is complete in which it took part at its end."""
         if (self.final is not None and checkpoint >= self.final) or self.job.options[checkpoint].stops:
             self.may_finish = True
 
     def was_aborted(self, checkpoint: int) -> None:
-        """Nothing stands still because of a checkpoint that was aborted."""
+        """J8. Nothing stands still because of a checkpoint that was aborted."""
 
     async def default_action(self) -> Turn:
         """task-restore.md E12 to E14. A task that stands still, or has no room, takes nothing."""
@@ -606,7 +607,7 @@ class JobTask(RestoringTask):
             self.listener.upstream.was_read(info)
 
     async def channel_state(self, checkpoint: int, failed: CheckpointReason | None) -> None:
-        """The writer has completed or given up the channel state of a checkpoint."""
+        """J6. The writer has completed or given up the channel state of a checkpoint."""
         subtask = self.checkpoints.subtask
         for part in (StatePart.INPUTS, StatePart.OUTPUTS):
             if failed is None:
@@ -617,7 +618,7 @@ class JobTask(RestoringTask):
         self.wake()
 
     def held(self) -> list[Resources]:
-        """What the task holds, and its producers for it."""
+        """J17. What the task holds, and its producers for it."""
         return [*self.resources(), *self.listener.upstream.resources()]
 
     async def clean_up(self) -> None:
@@ -637,7 +638,7 @@ class SourceTask(JobTask):
         """Suspended: the savepoint of which the snapshot was taken, if the job stops with it."""
 
     async def run(self, mail: Mail, index: int) -> None:
-        """Splits are assigned by mails."""
+        """J1. Splits are assigned by mails."""
         if mail is Mail.SPLIT:
             self.operators.add(index)
         elif mail is Mail.NO_MORE_SPLITS:
@@ -663,26 +664,26 @@ class SourceTask(JobTask):
         await checkpoints.run_async(checkpoint)
 
     def snapshot_taken(self, checkpoint: int, stops: bool) -> None:
-        """The source emits nothing behind the savepoint with which the job stops."""
+        """J10. The source emits nothing behind the savepoint with which the job stops."""
         super().snapshot_taken(checkpoint, stops)
         self.job.cut(self, checkpoint)
         if stops:
             self.suspended = checkpoint
 
     def was_aborted(self, checkpoint: int) -> None:
-        """If the job does not stop after all, the source goes on."""
+        """J10. If the job does not stop after all, the source goes on."""
         self.job.heard_of_abort(self, checkpoint)
         if checkpoint == self.suspended:
             self.suspended = None
 
     def has_input(self) -> bool:
-        """Whether there are records, or the source is to end."""
+        """I-22. Whether there are records, or the source is to end."""
         if self.data_has_ended or self.suspended is not None:
             return self.may_finish
         return self.operators.has_next() or self.operators.has_ended()
 
     async def process_input(self) -> InputStatus:
-        """The next records of a split (Flink: `SourceOperator.emitNext`)."""
+        """J1. The next records of a split (Flink: `SourceOperator.emitNext`)."""
         if self.data_has_ended:
             return END_OF_INPUT
         if self.suspended is not None:

@@ -16,7 +16,7 @@ class Worker:
     """Its executors are threads, as many as it has tasks at most."""
 
     def __init__(self, number: int, subtasks: list[int], sharing: int, faults: Faults, agenda: Agenda) -> None:
-        """`subtasks`: the numbers of its tasks in the job."""
+        """J12. `subtasks`: the numbers of its tasks in the job."""
         self.number = number
         self.subtasks = subtasks
         self.sharing = sharing
@@ -30,17 +30,17 @@ class Worker:
             agenda.add(thread, partial(self.execute, index), partial(self.has_more, index))
 
     def start(self) -> None:
-        """The process starts."""
+        """J12. The process starts."""
         self.writer = WorkerWriter(len(self.subtasks), self.sharing, self.faults, self.wake)
 
     def wake(self) -> None:
-        """An executor has something to do."""
+        """I-22. An executor has something to do."""
         for executor, thread in zip(self.writer.running, self.threads, strict=False):
             if executor.ready:
                 self.agenda.wake(thread)
 
     def index(self, task: int) -> int:
-        """Returns the number on the worker of a task of the job."""
+        """J12. Returns the number on the worker of a task of the job."""
         return self.subtasks.index(task)
 
     async def execute(self, index: int) -> bool:
@@ -56,7 +56,7 @@ class Worker:
         return True
 
     def has_more(self, index: int) -> bool:
-        """Whether an executor has a request that is ready."""
+        """I-22. Whether an executor has a request that is ready."""
         return index < len(self.writer.running) and bool(self.writer.running[index].ready)
 
     async def pass_on(self) -> None:
@@ -69,7 +69,7 @@ class Worker:
                     await task.channel_state(one.checkpoint, getattr(one, "reason", None))
 
     def die(self) -> None:
-        """The process ends, and another one starts."""
+        """J12. The process ends, and another one starts."""
         self.writer.release()
         self.tasks = {}
         self.start()

@@ -13,7 +13,7 @@ class Partitioner(Protocol):
     """Selects the subpartition of a record (Flink: `ChannelSelector`)."""
 
     def select(self, record: int) -> int:
-        """Returns the number of the subpartition."""
+        """J2. Returns the number of the subpartition."""
 
 
 class ByKey:
@@ -26,7 +26,7 @@ class ByKey:
         self.owners = [by_group.select(key) for key in range(KEYS)]
 
     def select(self, record: int) -> int:
-        """The owner of the key group of its key."""
+        """J2. The owner of the key group of its key."""
         return self.owners[key_of(record)]
 
 
@@ -40,7 +40,7 @@ class InTurn:
         self.next = 0
 
     def select(self, record: int) -> int:
-        """The next one."""
+        """J2. The next one."""
         chosen, self.next = self.next, (self.next + 1) % self.size
         return chosen
 
@@ -54,7 +54,7 @@ class Custom:
         self.by_key = CustomPartitioner(parallelism)
 
     def select(self, record: int) -> int:
-        """By its key, and by how many came before."""
+        """J2. By its key, and by how many came before."""
         return self.by_key.select(key_of(record))
 
 
@@ -64,12 +64,12 @@ class First:
     __slots__ = ()
 
     def select(self, record: int) -> int:
-        """The first."""
+        """J2. The first."""
         return 0
 
 
 def partitioner(kind: EdgeKind, size: int, max_parallelism: int) -> Partitioner | None:
-    """Returns a fresh partitioner of an edge with so many subpartitions; none if each record goes to all."""
+    """J2. Returns a fresh partitioner of an edge with so many subpartitions; none if each record goes to all."""
     if kind is EdgeKind.BROADCAST:
         return None
     if kind is EdgeKind.HASH:

@@ -24,7 +24,7 @@ class OutputSubpartition(Subpartition):
     def __init__(
         self, config: SubpartitionConfig, design: Design, faults: Faults, states: JobStates, info: ChannelInfo
     ) -> None:
-        """`info`: partition and subpartition of the task."""
+        """J6. `info`: partition and subpartition of the task."""
         super().__init__(config, design, faults)
         self.states = states
         self.info = info
@@ -61,7 +61,7 @@ class ResultPartition:
         partitioner: Partitioner | None,
         always_aligned: bool,
     ) -> None:
-        """`readers`: of each subpartition, the producers of the task that reads it, and the channel there.
+        """J2. `readers`: of each subpartition, the producers of the task that reads it, and the channel there.
         `partitioner`: none if each record goes to all."""
         self.subpartitions = subpartitions
         self.readers = readers
@@ -71,7 +71,7 @@ class ResultPartition:
         """Unread: how many consumers have not taken the end of data."""
 
     async def emit(self, records: tuple[int, ...]) -> None:
-        """Records are sent, each subpartition's in a buffer of its own (Flink: `RecordWriter.emit`)."""
+        """J2. Records are sent, each subpartition's in a buffer of its own (Flink: `RecordWriter.emit`)."""
         if self.partitioner is None:
             await self.broadcast(Buffer(records))
             return
@@ -85,34 +85,34 @@ class ResultPartition:
             await self.send(number, Buffer(tuple(some)))
 
     async def broadcast(self, element: Element) -> None:
-        """Every subpartition gets the element (Flink: `RecordWriter.broadcastEmit`, `broadcastEvent`)."""
+        """J2. Every subpartition gets the element (Flink: `RecordWriter.broadcastEmit`, `broadcastEvent`)."""
         for number in range(len(self.readers)):
             await self.send(number, element)
 
     async def barrier(self, checkpoint: int, alignment: Alignment) -> None:
-        """A barrier is sent. On an edge without channel state it is aligned, whatever the others are."""
+        """J6. A barrier is sent. On an edge without channel state it is aligned, whatever the others are."""
         await self.broadcast(Barrier(checkpoint, Alignment.ALIGNED if self.always_aligned else alignment))
 
     async def cancel_marker(self, checkpoint: int) -> None:
-        """The checkpoint is aborted (Flink: `CancelCheckpointMarker`, `abortCheckpoint`)."""
+        """J8. The checkpoint is aborted (Flink: `CancelCheckpointMarker`, `abortCheckpoint`)."""
         for subpartition in self.subpartitions:
             if subpartition.channel_state_future == checkpoint:
                 subpartition.fail_channel_state_future()
         await self.broadcast(CancelMarker(checkpoint))
 
     async def time_out(self, checkpoint: int) -> None:
-        """Barriers that are still queued become unaligned (Flink: `alignedBarrierTimeout`)."""
+        """J6. Barriers that are still queued become unaligned (Flink: `alignedBarrierTimeout`)."""
         if not self.always_aligned:
             for producers, info in self.readers:
                 await producers.time_out(info, checkpoint)
 
     async def send(self, number: int, element: Element) -> None:
-        """A subpartition gets an element."""
+        """J2. A subpartition gets an element."""
         producers, info = self.readers[number]
         await producers.send(info, element)
 
     def has_room(self, most: int) -> bool:
-        """Whether fewer data buffers than this wait in each subpartition (Flink: `isAvailable`)."""
+        """J3. Whether fewer data buffers than this wait in each subpartition (Flink: `isAvailable`)."""
         return max([one.backlog for one in self.subpartitions]) < most
 
 

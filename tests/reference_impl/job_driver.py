@@ -112,8 +112,9 @@ class Run:
         self.config = config
         self.outside = outside
         self.random = Random(seed)
-        self.port: Any = make(config)
-        self.kernel = Kernel((*self.port.threads(), OUTSIDE), fine)
+        port: Any = make(config)
+        self.port = port
+        self.kernel = Kernel([*port.threads(), OUTSIDE], fine)
         self.able: dict[str, None] = {}
         self.states = [TaskState.INITIALIZING] * len(config.tasks())
         self.pending: set[int] = set()

@@ -26,6 +26,7 @@ from conformance.ports import (
     FailureStruck,
     FailureTarget,
     FaultKind,
+    JobCheckpoint,
     JobConfig,
     JobOver,
     JobRestarted,
@@ -83,6 +84,11 @@ class Driven:
         failed = at_once(self.port.fail(target, number, point))
         self.settle()
         return failed
+
+    def stored(self, checkpoint: int) -> JobCheckpoint:
+        found = self.port.snapshot(checkpoint)
+        assert found is not None
+        return found
 
     def heard(self, *kinds: type) -> list[Any]:
         """What it has said of these kinds since the last question."""
@@ -150,7 +156,7 @@ def test_operators_that_stand_still_hold_up_no_unaligned_checkpoint(recovery, do
         job.port.supply(split, 5)
     job.settle()
     assert job.trigger(UNALIGNED) == Triggered(1)
-    stored = job.port.snapshot(1)
+    stored = job.stored(1)
     flying = sorted(record for one in stored.in_flight for record in records_of(one.records))
     emitted = [
         1_000_000 * one.split + n for states in stored.states for state in states for one in state.splits
@@ -192,11 +198,11 @@ def test_a_timeoutable_checkpoint_becomes_unaligned():
     job.port.advance(10)
     job.settle()
     assert job.heard(CheckpointCompleted) == [CheckpointCompleted(1, TIMEOUTABLE)]
-    assert job.port.snapshot(1).in_flight != ()
+    assert job.stored(1).in_flight != ()
     job.trigger(TIMEOUTABLE)
     job.port.throttle(1, False)
     job.settle()
-    assert job.port.snapshot(2).in_flight == ()  # this one was aligned in time
+    assert job.stored(2).in_flight == ()  # this one was aligned in time
 
 
 def test_a_completed_checkpoint_ends_older_ones_but_no_savepoint():
@@ -216,13 +222,13 @@ def test_a_completed_checkpoint_ends_older_ones_but_no_savepoint():
 def test_a_savepoint_is_not_restored_by_a_failover_and_commits_nothing():
     job = Driven(count(), 5)
     job.trigger(SAVEPOINT)
-    assert job.port.snapshot(1).kind is SAVEPOINT
+    assert job.stored(1).kind is SAVEPOINT
     assert job.heard(Committed) == []
     job.fail(FailureTarget.JOB)
     assert job.heard(JobRestarted) == [JobRestarted(0, (Run(0, 5),))]
     job.trigger()
     assert job.output() == BOTH
-    other = Driven(replace(count(), restored=job.port.snapshot(1)))
+    other = Driven(replace(count(), restored=job.stored(1)))
     assert other.output() == BOTH
     assert other.trigger() == Triggered(2)
 
@@ -404,7 +410,7 @@ def test_a_job_fails_if_it_cannot_commit_what_the_savepoint_has_with_which_it_st
     job.settle()
     (over,) = job.heard(JobOver)
     assert over.status is JobStatus.FAILED
-    restored = Driven(replace(count(), restored=job.port.snapshot(1)))
+    restored = Driven(replace(count(), restored=job.stored(1)))
     assert sorted({*job.output(), *restored.output()}) == BOTH
 
 
@@ -474,7 +480,7 @@ def test_a_checkpoint_with_channel_state_is_restored_with_another_parallelism(to
         job.port.supply(split, 8)
     job.settle()
     job.trigger(UNALIGNED)
-    stored = job.port.snapshot(1)
+    stored = job.stored(1)
     assert bool(stored.in_flight) == bool(still)
     other = Driven(replace(make([after], 3, config.settings), restored=stored))
     sink = len(config.vertices) - 1
