@@ -109,6 +109,7 @@ BOTH = [*range(5), *range(1_000_000, 1_000_005)]
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
 def test_what_is_supplied_is_committed_with_a_checkpoint(recovery):
+    """pipeline.md J1, J4, J7, J9. The transactions have the number of the checkpoint, and keyed state has runs."""
     job = Driven(count(recovery=recovery), 5)
     assert job.output() == []
     assert job.trigger() == Triggered(1)
@@ -122,6 +123,7 @@ def test_what_is_supplied_is_committed_with_a_checkpoint(recovery):
 
 
 def test_tasks_say_what_they_do():
+    """pipeline.md J6, J14. Each task initializes, is ready once, and runs."""
     job = Driven(count(1))
     said = job.heard(JobTaskChanged, TaskReady)
     for task in range(3):
@@ -132,6 +134,7 @@ def test_tasks_say_what_they_do():
 
 
 def test_a_checkpoint_is_refused_while_it_cannot_be_taken():
+    """pipeline.md J5, J10. Nothing happens then."""
     port = Pipeline(count(), PUSHED)
     assert port.trigger(ALIGNED).refused is Refusal.NOT_RUNNING
     job = Driven(count(unaligned=False, concurrent=2))
@@ -149,6 +152,7 @@ def test_a_checkpoint_is_refused_while_it_cannot_be_taken():
 @pytest.mark.parametrize("recovery", RECOVERIES)
 @pytest.mark.parametrize("downstream", [True, False])
 def test_operators_that_stand_still_hold_up_no_unaligned_checkpoint(recovery, downstream):
+    """pipeline.md J3, J6, J14. What they have not taken is channel state."""
     job = Driven(count(recovery=recovery, output_on_downstream=downstream))
     for task in (2, 3):
         job.port.throttle(task, True)
@@ -174,6 +178,7 @@ def test_operators_that_stand_still_hold_up_no_unaligned_checkpoint(recovery, do
 
 
 def test_an_aligned_checkpoint_waits_for_operators_that_stand_still_until_it_expires():
+    """pipeline.md J3, J8. The timeout is counted from when it was triggered."""
     job = Driven(count(1, room=1))
     job.port.throttle(1, True)
     job.port.supply(0, 5)
@@ -189,6 +194,7 @@ def test_an_aligned_checkpoint_waits_for_operators_that_stand_still_until_it_exp
 
 
 def test_a_timeoutable_checkpoint_becomes_unaligned():
+    """pipeline.md J6. Unless it is aligned in time."""
     job = Driven(count(1, room=1))
     job.port.throttle(1, True)
     job.port.supply(0, 5)
@@ -206,6 +212,7 @@ def test_a_timeoutable_checkpoint_becomes_unaligned():
 
 
 def test_a_completed_checkpoint_ends_older_ones_but_no_savepoint():
+    """pipeline.md J7. Each ends once, in the order of their ids."""
     job = Driven(count(1, unaligned=False, concurrent=3, room=1))
     job.port.throttle(1, True)
     job.port.supply(0, 5)
@@ -220,6 +227,7 @@ def test_a_completed_checkpoint_ends_older_ones_but_no_savepoint():
 
 
 def test_a_savepoint_is_not_restored_by_a_failover_and_commits_nothing():
+    """pipeline.md J7, J11, J14. But another job can start from it."""
     job = Driven(count(), 5)
     job.trigger(SAVEPOINT)
     assert job.stored(1).kind is SAVEPOINT
@@ -243,6 +251,7 @@ def test_a_savepoint_is_not_restored_by_a_failover_and_commits_nothing():
     ],
 )
 def test_what_fails_fails_with_its_cause_and_all_others_are_canceled(target, number, failed):
+    """pipeline.md J11 to J13. The newest checkpoint is restored."""
     job = Driven(count(), 5)
     job.trigger()
     job.heard()
@@ -261,6 +270,7 @@ def test_what_fails_fails_with_its_cause_and_all_others_are_canceled(target, num
 @pytest.mark.parametrize("point", [one for one in FailurePoint if one is not NOW])
 @pytest.mark.parametrize("target", FailureTarget)
 def test_a_failure_waits_for_its_point(point, target):
+    """pipeline.md J11 to J13. It strikes once."""
     job = Driven(count(), 5)
     job.trigger()
     job.heard()
@@ -277,6 +287,7 @@ def test_a_failure_waits_for_its_point(point, target):
 
 
 def test_only_a_region_is_restarted():
+    """pipeline.md J11. A hash edge joins all; forward edges join subtasks with the same number."""
     job = Driven(TOPOLOGIES["rescale"]([2], 2, JobSettings()), 5)
     job.fail(FailureTarget.TASK, 0)
     assert job.heard(JobRestarted) == [JobRestarted(0, (Run(0, 7),))]  # the hash edge joins all
@@ -295,6 +306,7 @@ def test_only_a_region_is_restarted():
     ],
 )
 def test_a_checkpoint_fails_and_no_task(place, reason):
+    """pipeline.md J8. The next one completes."""
     job = Driven(count(1, room=1))
     job.port.throttle(1, True)
     job.port.supply(0, 5)
@@ -310,6 +322,7 @@ def test_a_checkpoint_fails_and_no_task(place, reason):
 
 @pytest.mark.parametrize("place", [OPERATOR_SNAPSHOT, COMMIT, OPERATORS_OPEN])
 def test_a_task_fails_with_what_it_calls(place):
+    """pipeline.md J11, J9. The cause begins with the place."""
     job = Driven(count(), 5)
     job.port.fault(place, FaultKind.THROWS)
     job.trigger()
@@ -324,6 +337,7 @@ def test_a_task_fails_with_what_it_calls(place):
 
 
 def test_everything_is_restarted_if_an_operator_coordinator_fails():
+    """pipeline.md J8, J11. Its checkpoint is declined."""
     job = Driven(count(), 5)
     job.port.fault(OPERATOR_COORDINATOR, FaultKind.THROWS)
     job.trigger()
@@ -333,6 +347,7 @@ def test_everything_is_restarted_if_an_operator_coordinator_fails():
 
 
 def test_too_many_checkpoints_that_fail_restart_the_job():
+    """pipeline.md J8. A checkpoint that completes lets counting begin anew."""
     job = Driven(count(tolerable=1), 5)
     for checkpoint in (1, 2):
         assert job.heard(JobRestarted) == []
@@ -348,6 +363,7 @@ def test_too_many_checkpoints_that_fail_restart_the_job():
 
 
 def test_a_source_that_ends_leads_to_a_last_checkpoint():
+    """pipeline.md J16, J17. A savepoint is not enough. Then nothing is held."""
     job = Driven(count(), 5)
     job.port.end(0)
     job.settle()
@@ -363,6 +379,7 @@ def test_a_source_that_ends_leads_to_a_last_checkpoint():
 
 
 def test_one_source_may_end_before_the_other():
+    """pipeline.md J16. Its last state belongs to all later checkpoints."""
     job = Driven(TOPOLOGIES["two-input"]([2], 1, JobSettings()), 5)
     job.port.end(0)
     job.settle()
@@ -382,6 +399,7 @@ def test_one_source_may_end_before_the_other():
 
 
 def test_a_job_is_stopped_with_a_savepoint():
+    """pipeline.md J10. All is committed."""
     job = Driven(count(), 5)
     assert job.port.stop_with_savepoint() == Triggered(1)
     job.settle()
@@ -392,6 +410,7 @@ def test_a_job_is_stopped_with_a_savepoint():
 
 
 def test_a_job_goes_on_if_the_savepoint_fails_with_which_it_stops():
+    """pipeline.md J10. Sources emit again."""
     job = Driven(count(), 5)
     job.port.fault(CHECKPOINT_STORE, FaultKind.THROWS)
     job.port.stop_with_savepoint()
@@ -404,6 +423,7 @@ def test_a_job_goes_on_if_the_savepoint_fails_with_which_it_stops():
 
 
 def test_a_job_fails_if_it_cannot_commit_what_the_savepoint_has_with_which_it_stops():
+    """pipeline.md J10, J11. Whoever restores the savepoint commits it."""
     job = Driven(count(), 5)
     job.port.fault(COMMIT, FaultKind.THROWS)
     job.port.stop_with_savepoint()
@@ -416,6 +436,7 @@ def test_a_job_fails_if_it_cannot_commit_what_the_savepoint_has_with_which_it_st
 
 @pytest.mark.parametrize("busy", [True, False])
 def test_a_job_is_cancelled_whatever_it_does(busy):
+    """pipeline.md J13, J17. Pending checkpoints fail."""
     job = Driven(count(), 5)
     job.port.trigger(UNALIGNED)
     if busy:
@@ -428,6 +449,7 @@ def test_a_job_is_cancelled_whatever_it_does(busy):
 
 
 def test_an_event_of_an_operator_coordinator_cannot_be_lost_unnoticed():
+    """pipeline.md J15. The task fails, and says so."""
     job = Pipeline(count(), PUSHED)
     while not job.down[0]:
         able = next(iter(job.agenda.able))
@@ -441,6 +463,7 @@ def test_an_event_of_an_operator_coordinator_cannot_be_lost_unnoticed():
 
 
 def test_a_checkpoint_whose_trigger_is_lost_expires():
+    """pipeline.md J15, J8. Tasks that wait for its barriers wait no more."""
     job = Driven(count(), 5)
     job.port.trigger(ALIGNED)
     while job.port.master.pending[1].awaited is None:
@@ -458,6 +481,7 @@ def test_a_checkpoint_whose_trigger_is_lost_expires():
 
 
 def test_there_are_no_other_threads_than_those_it_names():
+    """pipeline.md I-22. Each name is there once."""
     port = Pipeline(count(), PUSHED)
     names = port.threads()
     assert len(set(names)) == len(names)
@@ -470,6 +494,7 @@ def test_there_are_no_other_threads_than_those_it_names():
 @pytest.mark.parametrize("recovery", RECOVERIES)
 @pytest.mark.parametrize("topology", ["count", "custom", "broadcast", "union", "rescale"])
 def test_a_checkpoint_with_channel_state_is_restored_with_another_parallelism(topology, before, after, recovery):
+    """pipeline.md J2, J14. Every record comes out once."""
     make = TOPOLOGIES[topology]
     config = make([before], 3, JobSettings(recovery=recovery, workers=3))
     job = Driven(config)
@@ -497,4 +522,5 @@ def test_a_checkpoint_with_channel_state_is_restored_with_another_parallelism(to
 
 
 def test_recoveries_are_the_designs_of_the_reference():
+    """pipeline.md J14. Each design is tried."""
     assert set(RECOVERIES) == set(Recovery) - {Recovery.NONE}
