@@ -24,12 +24,12 @@ LETTERS = {
     "remote-channel": "R", "gate": "GU", "chain": "C",
     "coordinator": "O", "barrier-handler": "H",
     "subtask-checkpoint": "T", "writer": "W", "consumer-loop": "M", "task-restore": "E",
-    "spill": "K", "drainer": "N", "assignment": "A", "filter": "X",
+    "spill": "K", "drainer": "N", "assignment": "A", "filter": "X", "pipeline": "J",
 }  # fmt: skip
 READ = ("conformance", "reference_impl", "strategies", "tests", "docs")
 ANCHOR = re.compile(r'<a id="([^"]+)"></a>')
 LINK = re.compile(r"\]\((?:([\w-]+\.md))?(?:#([\w-]+))?\)")
-NUMBER = r"(?:F?[DSPVLRGUCOHTWMEKNAX]\d+|I-\d+|CP\d+)"
+NUMBER = r"(?:F?[DSPVLRGUCOHTWMEKNAXJ]\d+|I-\d+|CP\d+)"
 CITATION = re.compile(rf"(?:\b([a-z-]+\.md)(?:#|,?\s+))?\b({NUMBER}(?:(?:,|,?\s+(?:and|or|to))\s+{NUMBER})*)\b")
 """One number or a list of them, behind the chapter or without it: `gate.md#G7`, `gate.md G7 to G9, I-30`, `G7`."""
 RANGE = re.compile(rf"({NUMBER})(?:\s+to\s+({NUMBER}))?")
@@ -141,8 +141,8 @@ def span(first: str, last: str) -> list[str]:
     """All numbers of a range; of a range that is none, its text, which has no anchor."""
     letter, low, high = (
         first.rstrip("0123456789"),
-        first.lstrip("I-FDSPVLRGUCOHTWMEKNAX"),
-        last.lstrip("I-FDSPVLRGUCOHTWMEKNAX"),
+        first.lstrip("I-FDSPVLRGUCOHTWMEKNAXJ"),
+        last.lstrip("I-FDSPVLRGUCOHTWMEKNAXJ"),
     )
     if not last:
         return [first]

@@ -63,7 +63,7 @@ def nothing_in_a_checkpoint_is_from_behind_the_cut(ledger: Ledger, seen: Snapped
     return _holds(ledger, seen, "from behind")
 
 
-@rule(steps.snapshot, invariant="J-03", needs=READBACK, after_learning=True)
+@rule(steps.snapshot, invariant="I-102", needs=READBACK, after_learning=True)
 def each_split_is_in_one_place(ledger: Ledger, seen: Snapped) -> Judgement:
     """In a completed checkpoint, each split is not assigned, or is with one reader, at one position."""
     return _holds(ledger, seen, "places")
@@ -112,7 +112,7 @@ def broadcast_reaches_each_subtask_once(ledger: Ledger, seen: Snapped) -> Judgem
     return _holds(ledger, seen, "broadcast lost", "broadcast twice")
 
 
-@rule(steps.snapshot, invariant="J-07", needs=READBACK, after_learning=True)
+@rule(steps.snapshot, invariant="I-105", needs=READBACK, after_learning=True)
 def offsets_never_go_back(ledger: Ledger, seen: Snapped) -> Judgement:
     """From one completed checkpoint to the next, and after a restore, no split goes back."""
     return _holds(ledger, seen, "back")

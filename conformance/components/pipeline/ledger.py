@@ -504,7 +504,8 @@ class Ledger(PortLedger):
         reasons = []
         if self.stopping or self.stopped:
             reasons.append(Refusal.STOPPING)
-        if not self.tells_states or not self.runs() or self.failures.may_restart():
+        finishing = FINISHED in self.states and not self.is_idle()
+        if not self.tells_states or not self.runs() or finishing or self.failures.may_restart():
             reasons.append(Refusal.NOT_RUNNING)
         most = 1 if settings.unaligned else settings.concurrent
         busy = sum(not one.is_savepoint for one in self.checkpoints.pending.values())

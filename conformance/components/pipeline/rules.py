@@ -53,20 +53,20 @@ def found(ledger: Ledger, *about: str) -> Judgement:
 
 
 # ---- what is committed -----------------------------------------------------------------------------------------------
-@rule(*steps.HEARS, invariant="J-01", after_learning=True, signals=(Committed,))
+@rule(*steps.HEARS, invariant="I-100", after_learning=True, signals=(Committed,))
 def nothing_is_committed_twice_or_made_up(ledger: Ledger, seen: Acted) -> Judgement:
     """No sink commits a record twice, or a transaction twice, or what was not supplied."""
     return found(ledger, "twice", "unknown")
 
 
-@rule(*steps.HEARS, invariant="J-02", after_learning=True, signals=(Committed,))
+@rule(*steps.HEARS, invariant="I-101", after_learning=True, signals=(Committed,))
 def only_a_completed_checkpoint_is_committed(ledger: Ledger, seen: Acted) -> Judgement:
     """A transaction is committed only once a checkpoint has completed in which, or in front of which, it was
     prepared."""
     return found(ledger, "uncommitted")
 
 
-@rule(*steps.HEARS, invariant="J-08", after_learning=True, signals=(Committed,), tickets=("FLINK-25191",))
+@rule(*steps.HEARS, invariant="I-106", after_learning=True, signals=(Committed,), tickets=("FLINK-25191",))
 def a_savepoint_commits_nothing(ledger: Ledger, seen: Acted) -> Judgement:
     """Nothing is committed because a savepoint is complete, unless the job is stopped with it."""
     return found(ledger, "savepoint")
@@ -90,7 +90,7 @@ def each_record_is_committed_once(ledger: Ledger, seen: Seen[Runs, int]) -> Judg
     return _all_committed(ledger, seen.operands[0])
 
 
-@rule(steps.output, invariant="J-05", tickets=("FLINK-38544", "FLINK-39018"))
+@rule(steps.output, invariant="I-104", tickets=("FLINK-38544", "FLINK-39018"))
 def failures_do_not_change_what_is_committed(ledger: Ledger, seen: Seen[Runs, int]) -> Judgement:
     """Also after failures, wherever they struck, each sink has committed all records in the end."""
     if not ledger.is_live() or not ledger.is_settled() or not ledger.failures.count or ledger.covering() is None:
@@ -105,7 +105,7 @@ def _all_committed(ledger: Ledger, sink: int) -> Judgement:
     return ledger.total > 0
 
 
-@rule(steps.output, invariant="J-02")
+@rule(steps.output, invariant="I-101")
 def what_is_prepared_is_committed_in_the_end(ledger: Ledger, seen: Seen[Runs, int]) -> Judgement:
     """When nothing is left to do, and no message was lost, each transaction is committed that the newest completed
     checkpoint has prepared."""
@@ -124,7 +124,7 @@ def what_is_prepared_is_committed_in_the_end(ledger: Ledger, seen: Seen[Runs, in
     return bool(newest.contents.prepared[sink])
 
 
-@rule(steps.output, invariant="J-01")
+@rule(steps.output, invariant="I-100")
 def the_output_is_what_was_committed(ledger: Ledger, seen: Seen[Runs, int]) -> Judgement:
     """The output of a sink is what it has committed, ascending."""
     (sink,) = seen.operands
@@ -222,7 +222,18 @@ def who_waits_has_nothing_to_do(ledger: Ledger, seen: Seen[bool, str]) -> Judgem
     return True
 
 
-@rule(steps.settle, invariant="J-10", after_learning=True)
+@rule(steps.threads, invariant="I-107", needs=STEPS)
+def who_acts_is_a_thread_of_the_job(ledger: Ledger, seen: Seen[tuple[str, ...]]) -> Judgement:
+    """The names of the threads are different, and those that were named as woken are among them."""
+    known = set(seen.value)
+    if len(known) < len(seen.value):
+        return Broken(DUPLICATED, "each thread has a name of its own", "two threads have one name")
+    if strange := [name for (name,) in ledger.threads.awake if name not in known]:
+        return Broken(PROTOCOL, "only threads of the job are woken", f"{strange[0]} is none")
+    return True
+
+
+@rule(steps.settle, invariant="I-107", after_learning=True)
 def what_was_waited_for_has_happened(ledger: Ledger, seen: Seen[bool, str]) -> Judgement:
     """If the engine says that something has happened that was waited for, it has."""
     if not seen.value:
@@ -251,19 +262,19 @@ def task_states_follow_each_other(ledger: Ledger, seen: Acted) -> Judgement:
     return found(ledger, "state")
 
 
-@rule(*steps.HEARS, invariant="J-04", after_learning=True, signals=(JobRestarted,), tickets=("FLINK-25191",))
+@rule(*steps.HEARS, invariant="I-103", after_learning=True, signals=(JobRestarted,), tickets=("FLINK-25191",))
 def a_failover_restores_the_newest_checkpoint(ledger: Ledger, seen: Acted) -> Judgement:
     """A failover restores the newest completed checkpoint that is no savepoint, or the one with which the job began."""
     return found(ledger, "point")
 
 
-@rule(*steps.HEARS, invariant="J-08", after_learning=True, signals=(JobRestarted,), tickets=("FLINK-25191",))
+@rule(*steps.HEARS, invariant="I-106", after_learning=True, signals=(JobRestarted,), tickets=("FLINK-25191",))
 def no_failover_restores_a_savepoint(ledger: Ledger, seen: Acted) -> Judgement:
     """A savepoint that was taken in this job is restored by the user only."""
     return found(ledger, "savepoint restored")
 
 
-@rule(*steps.HEARS, invariant="J-04", after_learning=True, signals=(JobRestarted,))
+@rule(*steps.HEARS, invariant="I-103", after_learning=True, signals=(JobRestarted,))
 def connected_tasks_are_restarted_together(ledger: Ledger, seen: Acted) -> Judgement:
     """With a task, all tasks are restarted that are connected with it; without regions, all."""
     return found(ledger, "region")
@@ -288,7 +299,7 @@ def too_many_failed_checkpoints_restart_the_job(ledger: Ledger, seen: Acted) -> 
     return True
 
 
-@rule(*steps.HEARS, invariant="J-08", after_learning=True, signals=(JobRestarted,), tickets=("FLINK-26783",))
+@rule(*steps.HEARS, invariant="I-106", after_learning=True, signals=(JobRestarted,), tickets=("FLINK-26783",))
 def a_job_that_was_stopped_is_not_restarted(ledger: Ledger, seen: Acted) -> Judgement:
     """Once the savepoint is complete with which a job is stopped, a failure lets the job fail."""
     return found(ledger, "stopped") if ledger.stopped else False
@@ -322,7 +333,7 @@ def a_job_whose_sources_have_ended_finishes(ledger: Ledger, seen: Seen[Runs, int
     return True
 
 
-@rule(steps.output, invariant="J-08")
+@rule(steps.output, invariant="I-106")
 def a_job_is_stopped_when_its_savepoint_is_committed(ledger: Ledger, seen: Seen[Runs, int]) -> Judgement:
     """A job that was stopped with a savepoint and has finished has committed exactly what was emitted before that."""
     (sink,) = seen.operands

@@ -277,6 +277,16 @@ def output(port: PipelinePort, ledger: Ledger, sink: int) -> Answer[Runs]:
     return port.output(sink)
 
 
+def listed(ledger: Ledger) -> Sequence[tuple[()]]:
+    """If the scenario says who works next."""
+    return NO_OPERANDS if ledger.threads.steps else DISABLED
+
+
+@step("observer", LIVE, when=listed, weight=1)
+def threads(port: PipelinePort, ledger: Ledger) -> Answer[tuple[str, ...]]:
+    return port.threads()
+
+
 resources = resources_step(STEPS, ALWAYS, weight=1)
 
 
