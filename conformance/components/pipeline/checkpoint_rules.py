@@ -9,6 +9,7 @@ from conformance.components.pipeline.checkpoints import Checkpoint
 from conformance.components.pipeline.ledger import Ledger
 from conformance.components.pipeline.rules import READBACK, found
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen
+from conformance.models.designs import PASSES_LOCALLY, PASSES_REMOTELY
 from conformance.ports import (
     CheckpointCompleted,
     CheckpointFailed,
@@ -176,7 +177,8 @@ def a_checkpoint_fails_for_the_reason_it_gives(ledger: Ledger, seen: Acted) -> J
     return found(ledger, "reason")
 
 
-@rule(*steps.ACTS, invariant="I-54", after_learning=True, tickets=("FLINK-39018", "FLINK-38544"))
+@rule(*steps.ACTS, invariant="I-54", after_learning=True, tickets=("FLINK-39018", "FLINK-38544"),
+      needs=PASSES_LOCALLY | PASSES_REMOTELY)  # fmt: skip
 def operators_that_stand_still_hold_up_no_checkpoint(ledger: Ledger, seen: Acted) -> Judgement:
     """Once all tasks are ready, an unaligned checkpoint completes although operators stand still, or data that was
     recovered is not taken."""

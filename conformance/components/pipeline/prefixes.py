@@ -126,7 +126,8 @@ IN_RESTORE = tuple(
 NOT_READY = (*_overtaking(1, 1, 2, 3), *_restored(1, "same", _FIRST), *_stand_still(1, 2, 3), _IDLE, _UNALIGNED, _IDLE)
 """The job recovers first, its operators stand still, and a checkpoint is declined."""
 WITH_FAULTS = tuple(
-    (*_supplies(8), _RUNNING, *_stand_still(1, 2, 3), _IDLE, fault(place, FaultKind.THROWS.value, nth), _UNALIGNED, _IDLE)
+    (*_supplies(8), _RUNNING, *_stand_still(1, 2, 3), _IDLE, fault(place, FaultKind.THROWS.value, nth), _UNALIGNED,
+     _IDLE)
     for place in (STATE_FILE_OPEN, STATE_FILE_WRITE, STATE_FILE_FLUSH, STATE_FILE_CLOSE, CHANNEL_STATE_WRITER,
                   OPERATOR_SNAPSHOT, CHECKPOINT_STORE)
     for nth in (1, 2)
