@@ -18,8 +18,8 @@ class Checkpoint:
     """One checkpoint that was triggered."""
 
     __slots__ = (
-        "all_ready", "at", "clock", "contents", "disturbances", "during_recovery", "ended", "hindered", "kind", "losses",
-        "number", "origin", "passes", "reason", "seen_whole", "state", "stops", "supplied",
+        "all_ready", "at", "clock", "contents", "disturbances", "during_recovery", "ended", "hindered", "kind",
+        "losses", "number", "origin", "passes", "reason", "seen_whole", "state", "stops", "supplied",
     )  # fmt: skip
 
     def __init__(self, number: int, kind: CheckpointKind, origin: int) -> None:
