@@ -40,7 +40,7 @@ Check = Callable[[Ledger, Seen[Any]], bool]
 
 # ---- restores --------------------------------------------------------------------------------------------------------
 @goal(steps.restore, needs=PUSHED)
-def a_checkpoint_taken_during_recovery_was_restored(ledger: Ledger, seen: Restored) -> bool:
+def a_checkpoint_of_a_recovery_was_restored_with_another_parallelism(ledger: Ledger, seen: Restored) -> bool:
     """A checkpoint was restored, with another parallelism, that was triggered while tasks were restoring."""
     one = ledger.checkpoints.known.get(seen.operands[0])
     return one is not None and one.during_recovery and seen.operands[1] != "same"

@@ -211,7 +211,7 @@ trigger_after_the_end = trigger.also(
 
 
 # ---- what fails ------------------------------------------------------------------------------------------------------
-@step("environment", LIVE, when=failing, begin=Ledger.begin_fail, learn=Ledger.failed_now, weight=3,
+@step("driver", LIVE, when=failing, begin=Ledger.begin_fail, learn=Ledger.failed_now, weight=3,
       in_words=whether("it has failed, or waits for the point", "there is nothing that can fail"))  # fmt: skip
 def fail(port: PipelinePort, ledger: Ledger, target: str, number: int, point: str) -> Answer[bool]:
     return port.fail(FailureTarget(target), number, FailurePoint(point))
