@@ -178,9 +178,9 @@ class Failures:
                 late = self.config.settings.checkpoint_timeout
                 return "" if ledger.now - one.at >= late else f"{late} milliseconds have not passed"
             case CheckpointReason.SUBSUMED:
-                if one.is_savepoint:
+                if one.is_savepoint and not one.hindered:
                     return "nothing subsumes a savepoint"
-                return "" if ledger.checkpoints.point > one.number else "no newer one has completed"
+                return "" if ledger.checkpoints.newest > one.number else "there is no newer one"
             case CheckpointReason.DECLINED_TASK_NOT_READY:
                 ready = one.all_ready and ledger.tells_ready
                 return "every task was ready when it was triggered" if ready and not disturbed else ""
