@@ -128,8 +128,8 @@ class JobSettings(Struct, frozen=True, forbid_unknown_fields=True):
     `execution.checkpointing.max-concurrent-checkpoints`)."""
     tolerable: Annotated[int, Meta(ge=0)] = 1_000_000
     """How many checkpoints in a row may fail for a reason that counts (`CheckpointReason.counts`). With one more, all
-    tasks are restarted, and counting begins anew, as it does when a checkpoint completes that is no savepoint (Flink:
-    `execution.checkpointing.tolerable-failed-checkpoints`)."""
+    tasks are restarted, and counting begins anew, as it does when a checkpoint completes that is no savepoint. After
+    `FailureTarget.MASTER` it may begin anew (Flink: `execution.checkpointing.tolerable-failed-checkpoints`)."""
     regions: bool = True
     """Whether after the failure of a task only its region is restarted: the tasks that are connected with it through
     channels, directly or not. Otherwise, and after `FailureTarget.MASTER` and `JOB`, all are. A task that has finished

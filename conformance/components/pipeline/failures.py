@@ -92,6 +92,9 @@ class Failures:
             self._waiting[signal.point] = self._before
             self._before = None
         self.count += 1
+        if signal.target is FailureTarget.MASTER:  # the next one may count anew
+            self.counted_for_certain = 0
+            self.must_restart = False
         self.struck.add((signal.target, signal.point))
         tasks: set[int] = set()
         if signal.target is FailureTarget.TASK:
