@@ -424,9 +424,9 @@ class PipelinePort(Port):
         after a turn, it is named in that turn; and nobody need ask a thread that was not named. Threads that are named
         when the job is made are signalled with the first operation.
 
-        Returns: ACTED; WAITS if there was nothing to do, as when it was named in vain, or if the thread must wait for
-        another one in the middle of it; then it is named when it can go on. OVER once the job is over, whatever the
-        thread.
+        Returns: ACTED; WAITS if there was nothing to do, as when what it was named for is done already, or if the
+        thread must wait for another one in the middle of it; then it is named when it can go on. OVER once the job is
+        over, whatever the thread.
 
         Raises: PortError ARGUMENT if there is no such thread.
         """
@@ -443,4 +443,4 @@ class PipelinePort(Port):
 
     @abstractmethod
     def advance(self, milliseconds: int) -> Answer[None]:
-        """Time passes, on all workers and for the job master. Whoever has a timer that is due acts in a turn."""
+        """Time passes, on all workers and for the job master. A thread whose timer is due acts in a turn."""

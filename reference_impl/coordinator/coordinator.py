@@ -41,7 +41,7 @@ from .protocol import Protocol
 from .up import Unblocked
 
 Operands = TypeVarTuple("Operands")
-MainThread: TypeAlias = "list[tuple[object, Callable[[], Any]]]"
+MainThread: TypeAlias = "list[tuple[object, partial[Any]]]"
 """The turns of the main thread of a job master: of each the coordinator that queued it, and what it does.
 
 (Flink: `ComponentMainThreadExecutor`, which all coordinators of a job share.)

@@ -20,7 +20,7 @@ ACTED, WAITS = Turn.ACTED, Turn.WAITS
 
 
 class Agenda:
-    """Whoever makes work for a thread wakes it. Nobody asks a thread that waits."""
+    """Who makes work for a thread wakes it. Nobody asks a thread that waits."""
 
     __slots__ = ("able", "listener", "waiting", "work")
 

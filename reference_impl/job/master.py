@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVarTuple
 
 from conformance.ports import (
     CHECKPOINT_STORE,
@@ -50,7 +50,9 @@ from .task import JobTask
 if TYPE_CHECKING:
     from .pipeline import Pipeline
 
-Action = Callable[[], Coroutine[Any, Any, None] | None]
+Operands = TypeVarTuple("Operands")
+Going: TypeAlias = Coroutine[Any, Any, None] | None
+"""What an action returns: none, if it has ended."""
 
 
 class JobMaster:
@@ -91,9 +93,9 @@ class JobMaster:
         return list(splits) if checkpoint is None else [one for one in checkpoint.unassigned if one in splits]
 
     # ---- main thread -------------------------------------------------------------------------------------------------
-    def later(self, action: Action) -> None:
+    def later(self, action: Callable[[*Operands], Going], *operands: *Operands) -> None:
         """I-22. Queue an action."""
-        self.main.append((self, action))
+        self.main.append((self, partial(action, *operands)))
         self.job.agenda.wake("master")
 
     async def work(self) -> bool:
@@ -139,12 +141,12 @@ class JobMaster:
             enumerator.cut(told.checkpoint)
             coordinator.cut(told.checkpoint, True)
         elif type(told) is CoordinatorCheckpointed:
-            self.later(partial(self.coordinator_done, vertex, told.checkpoint, told.succeeded))
+            self.later(self.coordinator_done, vertex, told.checkpoint, told.succeeded)
         elif type(told) is TaskFailoverTriggered:
             task = job.tasks[self.graph.task(vertex, told.subtask)]
-            self.later(partial(task.fail, "lose"))
+            self.later(task.fail, "lose")
         elif type(told) is GlobalFailoverTriggered:
-            self.later(partial(self.restart, range(len(self.graph.tasks))))
+            self.later(self.restart, range(len(self.graph.tasks)))
 
     async def assign(self, vertex: int) -> bool:
         """J1. An operator coordinator sends an event."""
@@ -177,13 +179,13 @@ class JobMaster:
             self.hear()
         elif message.call is Call.ACKNOWLEDGE:
             assert message.part is not None
-            self.later(partial(self.acknowledged, task, message.checkpoint, message.part))
+            self.later(self.acknowledged, task, message.checkpoint, message.part)
         elif message.call is Call.DECLINE:
             assert message.reason is not None
-            self.later(partial(self.declined, message.checkpoint, message.reason))
+            self.later(self.declined, message.checkpoint, message.reason)
         else:
             assert message.state is not None
-            self.later(partial(self.task_changed, self.job.tasks[task], message.state))
+            self.later(self.task_changed, self.job.tasks[task], message.state)
 
     def lose(self, task: int, message: Message) -> None:
         """J15. A message to a task, or of it, is lost."""
@@ -223,7 +225,7 @@ class JobMaster:
         self.pending[number] = Pending(number, kind, self.job.now, stops, self.coordinators)
         if stops:
             self.stopping = number
-        self.later(partial(self.start, number))
+        self.later(self.start, number)
 
     def start(self, number: int) -> None:
         """J5. The operator coordinators take their parts first."""
@@ -303,7 +305,7 @@ class JobMaster:
         if pending.stops:
             self.stopping = None
         if not pending.is_savepoint and self.failures.add(reason):
-            self.later(partial(self.restart, range(len(self.graph.tasks))))
+            self.later(self.restart, range(len(self.graph.tasks)))
 
     def tell(self, message: Message) -> None:
         """J7. All tasks that have not finished are notified."""
@@ -316,7 +318,7 @@ class JobMaster:
         timeout = self.job.config.settings.checkpoint_timeout
         for number, pending in self.pending.items():
             if self.job.now >= pending.timestamp + timeout:
-                self.later(partial(self.expire, number))
+                self.later(self.expire, number)
 
     def expire(self, number: int) -> None:
         """J8. A checkpoint did not complete in time."""

@@ -14,7 +14,7 @@ from .agenda import Agenda
 
 
 class Room(Protocol):
-    """Who produces, and is told that there is room again."""
+    """Who produces, and learns that there is room again."""
 
     def room_made(self) -> None:
         """J3. A buffer has left a subpartition."""
@@ -33,7 +33,7 @@ class Connection(NamedTuple):
 
 
 class JobProducers(Producers):
-    """The producers of what a task reads. Whoever can act because of it is woken."""
+    """The producers of what a task reads. Threads that can act because of it are woken."""
 
     def __init__(
         self, connections: Mapping[ChannelInfo, Connection], agenda: Agenda, failed: Callable[[PortError], None]

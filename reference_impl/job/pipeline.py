@@ -149,7 +149,7 @@ class Pipeline(Faulty, PipelinePort):
 
     def network_failed(self, task: int, error: PortError) -> None:
         """J11. The network has failed on the side of a task, which fails."""
-        self.master.later(partial(self.tasks[task].fail, error.reason))
+        self.master.later(self.tasks[task].fail, error.reason)
 
     def is_current(self, task: JobTask) -> bool:
         """J13. Whether no other attempt has taken the place of this one, and the job master knows it. A thread that
@@ -317,7 +317,7 @@ class Pipeline(Faulty, PipelinePort):
         elif target is FailureTarget.WORKER:
             await self.fail_worker(number)
         elif target is FailureTarget.JOB:
-            self.master.later(partial(self.master.restart, range(len(self.tasks))))
+            self.master.later(self.master.restart, range(len(self.tasks)))
         elif self.master.is_stopped:
             await self.master.over(JobStatus.FAILED, "the job master has failed after the savepoint was complete")
         else:
@@ -336,7 +336,7 @@ class Pipeline(Faulty, PipelinePort):
             task.states.close()
             self.forget_messages(task.number)
         self.workers[number].die()
-        self.master.later(partial(self.master.restart_if_failed, [task.number for task in tasks]))
+        self.master.later(self.master.restart_if_failed, [task.number for task in tasks])
         for task in tasks:
             await task.clean_up()
 

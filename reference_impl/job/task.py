@@ -157,7 +157,7 @@ class JobListener(TaskListener):
             self.thread()
 
     def was_taken(self, channel: ChannelInfo, element: Element) -> None:
-        """drainer.md N6. The producers are told."""
+        """drainer.md N6. The producers learn of it."""
         super().was_taken(channel, element)
         self.upstream.was_taken(channel, element)
 

@@ -49,7 +49,7 @@ class TaskListener(RecoveredInputs):
         mails: Mailbox[tuple[Mail, int]] | None = None,
     ) -> None:
         """`channels`: by gate, how many it has. `buffers`: for recovered data, if it needs any. `mails`: its mailbox,
-        if whoever wakes the task must know of its mails."""
+        if what wakes the task must know of its mails."""
         super().__init__(channels, buffers or RecoveryBuffers(0))
         self.upstream = upstream
         self.mails = mails or Mailbox("mailbox")

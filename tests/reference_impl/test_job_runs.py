@@ -42,4 +42,4 @@ def test_the_driver_sees_a_record_that_is_committed_twice(monkeypatch):
     """pipeline.md J14. A test that cannot fail says nothing: here a restored task has no state."""
     monkeypatch.setattr(Shares, "states", lambda self, task: ())
     with pytest.raises(AssertionError, match=r"lost|twice|splits|not committed"):
-        random_job(0, Recovery.RECOVER_FIRST, topology="count")
+        _ = [random_job(seed, Recovery.RECOVER_FIRST, topology="count") for seed in range(10)]

@@ -40,7 +40,7 @@ class Checkpoint:
         """Whether it may wait until it expires: an unaligned one was triggered later, whose barriers may overtake those
         of this one, or a message of one in front of it was lost."""
         self.stops = self.ended = False
-        """Whether the job is to be stopped with it; whether a source had been told that no records come."""
+        """Whether the job is to be stopped with it; whether a source knew that no records come."""
         self.seen_whole = True
         """Whether the scenario itself has let every thread act since it was triggered."""
         self.supplied = -1

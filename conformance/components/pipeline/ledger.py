@@ -122,7 +122,7 @@ class Ledger(PortLedger):
         self.supplied_here = 0
         """How many were supplied to this job."""
         self.ended: set[int] = set()
-        """The sources that were told that no more records come."""
+        """The sources that know that no more records come."""
         self.throttled: set[int] = set()
         """The tasks whose operators stand still."""
         self.states: list[TaskState | None] = [None] * len(graph.tasks)
