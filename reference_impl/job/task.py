@@ -246,8 +246,7 @@ class JobCheckpoints(TaskCheckpoints):
             if number in self.aligned:
                 self.aligned[number] = element.checkpoint
             elif element.alignment is UNALIGNED and self.is_behind(element.checkpoint):
-                self.held = [one for one in self.held if one[1].checkpoint == element.checkpoint]
-                self.held.append((info, element, timestamp))
+                await self.hold(info, element, timestamp)
                 return
             elif element.alignment is TIMEOUTABLE:
                 element = Barrier(element.checkpoint, ALIGNED)
@@ -258,6 +257,15 @@ class JobCheckpoints(TaskCheckpoints):
             held, self.held = self.held, []
             for one in held:
                 await super().take(*one)
+
+    async def hold(self, info: ChannelInfo, barrier: Barrier, timestamp: int) -> None:
+        """J6. An older checkpoint is over: channels that were blocked for it go on, and its barriers block none."""
+        if self.handler.is_obsolete(barrier.checkpoint):
+            return
+        self.handler.meet(barrier.checkpoint, UNALIGNED, timestamp)
+        await self.hear()
+        self.held = [one for one in self.held if one[1].checkpoint == barrier.checkpoint]
+        self.held.append((info, barrier, timestamp))
 
     def is_behind(self, checkpoint: int) -> bool:
         """J6. Whether a channel that can have no channel state has not delivered the barrier of a checkpoint."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -49,6 +49,7 @@ from conformance.ports import (
     runs_of,
 )
 from reference_impl import PUSHED
+from reference_impl.job.messages import Call
 from reference_impl.job.pipeline import Pipeline
 from reference_impl.state.writer.at_once import at_once
 from tests.reference_impl.job_runs import RECOVERIES
@@ -74,6 +75,10 @@ class Driven:
         self.said += [one for one in self.port.signals if type(one) is not ThreadWoken]
         self.port.signals.clear()
         return came
+
+    def work_until(self, reached: Callable[[], Any]) -> None:
+        while not reached():
+            at_once(self.port.work(next(iter(self.port.agenda.able))))
 
     def trigger(self, kind: CheckpointKind = ALIGNED) -> Triggered:
         triggered = self.port.trigger(kind)
@@ -434,14 +439,16 @@ def test_a_job_fails_if_it_cannot_commit_what_the_savepoint_has_with_which_it_st
     assert sorted({*job.output(), *restored.output()}) == BOTH
 
 
-@pytest.mark.parametrize("busy", [True, False])
-def test_a_job_is_cancelled_whatever_it_does(busy):
-    """pipeline.md J13, J17. Pending checkpoints fail."""
+@pytest.mark.parametrize("master", ["works", "has failed", "fails later"])
+def test_a_job_is_cancelled_whatever_it_does(master):
+    """pipeline.md J13, J17. Pending checkpoints fail, and another job master cancels the job, too."""
     job = Driven(count(), 5)
     job.port.trigger(UNALIGNED)
-    if busy:
+    if master == "has failed":
         at_once(job.port.fail(FailureTarget.MASTER, 0, NOW))
     job.port.cancel()
+    if master == "fails later":
+        at_once(job.port.fail(FailureTarget.MASTER, 0, NOW))
     job.settle()
     said = job.heard(CheckpointFailed, JobOver)
     assert said == [CheckpointFailed(1, CheckpointReason.TASK_CLOSING), JobOver(JobStatus.CANCELED)]
@@ -452,8 +459,7 @@ def test_an_event_of_an_operator_coordinator_cannot_be_lost_unnoticed():
     """pipeline.md J15. The task fails, and says so."""
     job = Pipeline(count(), PUSHED)
     while not job.down[0]:
-        able = next(iter(job.agenda.able))
-        at_once(job.work(able))
+        at_once(job.work(next(iter(job.agenda.able))))
     assert job.lose("to 0/0")
     at_once(job.settle(Until.IDLE))
     causes = [one.cause for one in job.signals if type(one) is JobTaskChanged and one.state is TaskState.FAILED]
@@ -466,11 +472,8 @@ def test_a_checkpoint_whose_trigger_is_lost_expires():
     """pipeline.md J15, J8. Tasks that wait for its barriers wait no more."""
     job = Driven(count(), 5)
     job.port.trigger(ALIGNED)
-    while job.port.master.pending[1].awaited is None:
-        at_once(job.port.work(next(iter(job.port.agenda.able))))
-    while job.port.down[0]:
-        if not job.port.lose("to 0/0"):
-            at_once(job.port.work("to 0/0"))
+    job.work_until(lambda: job.port.down[0] and job.port.down[0][0].call is Call.TRIGGER)
+    assert job.port.lose("to 0/0")
     job.settle()
     assert job.heard(CheckpointCompleted) == []
     job.port.advance(100)
@@ -478,6 +481,55 @@ def test_a_checkpoint_whose_trigger_is_lost_expires():
     assert job.heard(CheckpointFailed) == [CheckpointFailed(1, CheckpointReason.EXPIRED)]
     job.trigger()
     assert job.output() == BOTH
+
+
+def test_a_savepoint_waits_for_events_that_an_older_checkpoint_holds_back():
+    """pipeline.md J5. Its coordinator counts the splits as assigned, so their readers must have them before."""
+    port = Pipeline(count(1), PUSHED)
+    triggered = False
+    while not (port.down[0] and port.down[0][0].call is Call.TRIGGER):  # no split is assigned meanwhile
+        at_once(port.work(next(one for one in port.agenda.able if one != "enumerator 0")))
+        triggered = triggered or port.trigger(UNALIGNED) == Triggered(1)
+    assert port.lose("to 0/0")
+    while port.agenda.able:  # both splits are, and the gate of the reader is closed
+        at_once(port.work(next(iter(port.agenda.able))))
+    port.advance(1)
+    assert port.stop_with_savepoint() == Triggered(2)
+    at_once(port.settle(Until.IDLE))
+    assert list(port.master.pending) == [1, 2]
+    port.advance(99)
+    at_once(port.settle(Until.IDLE))
+    assert [one for one in port.signals if type(one) in (CheckpointFailed, CheckpointCompleted, JobOver)] == [
+        CheckpointFailed(1, CheckpointReason.EXPIRED),
+        CheckpointCompleted(2, SAVEPOINT),
+        JobOver(JobStatus.FINISHED),
+    ]
+
+
+@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize("taken", [False, True])
+def test_barriers_of_an_expired_checkpoint_hold_up_no_later_one(taken, lost):
+    """pipeline.md J6, J8. Also where unaligned barriers wait for those of an edge without channel state. `taken`: the
+    task has taken one of the older barriers before; `lost`: it is not notified that the checkpoint has failed."""
+    job = Driven(TOPOLOGIES["broadcast"]([1], 1, JobSettings()))
+    job.port.throttle(2, not taken)
+    job.port.supply(0, 5)
+    job.settle()
+    job.port.trigger(ALIGNED)
+    if taken:  # the barrier of the keyed input does not leave
+        job.work_until(lambda: job.port.down[0] and job.port.down[0][0].call is Call.TRIGGER)
+        assert job.port.lose("to 0/0")
+    job.settle()
+    job.port.advance(100)
+    if lost:
+        job.work_until(lambda: job.port.down[2])
+        assert job.port.lose("to 2/0")
+    job.settle()
+    assert job.heard(CheckpointFailed) == [CheckpointFailed(1, CheckpointReason.EXPIRED)]
+    job.trigger(UNALIGNED)
+    job.port.throttle(2, False)
+    job.settle()
+    assert job.heard(CheckpointCompleted) == [CheckpointCompleted(2, UNALIGNED)]
 
 
 def test_there_are_no_other_threads_than_those_it_names():
