@@ -126,6 +126,17 @@ class Adopted(TypedDict, total=False):
     never: tuple[Never, ...]
 
 
+class Stated(TypedDict, total=False):
+    """What else is said of a rule without a function of its own."""
+
+    invariant: str
+    tickets: tuple[str, ...]
+    needs: frozenset[Capability]
+    after_learning: bool
+    signals: tuple[type[Any], ...]
+    never: tuple[Never, ...]
+
+
 class Rules(Generic[L]):
     """The rules of one module of a component in the order of declaration.
 
@@ -213,6 +224,11 @@ class Rules(Generic[L]):
         self._declare(
             steps, slug, statement, needs=needs, kind=Kind.SOMETIMES, struck=struck, formerly=formerly, signals=signals
         )(check)  # fmt: skip
+
+    def stated(self, slug: str, statement: str, on: AnyStep | Sequence[AnyStep],
+               check: Callable[[L, Seen[Any]], Judgement], **rest: Unpack[Stated]) -> None:  # fmt: skip
+        """Declare a rule without a function of its own: one of several that differ only in what a ledger has found."""
+        self._declare((on,) if isinstance(on, Step) else tuple(on), slug, statement, **rest)(check)
 
     @overload
     def adopt(self, one: Shared[L, V, *Ops], *on: Step[L, V, *Ops], **rest: Unpack[Adopted]) -> None: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.components.pipeline import checkpoint_rules, goals, rules
+from conformance.components.pipeline import goals, rules
 from conformance.components.pipeline.config import CONFIGS, PipelineScenarioConfig
 from conformance.components.pipeline.drain import DRAIN
 from conformance.components.pipeline.ledger import Ledger
@@ -12,7 +12,7 @@ from conformance.driver import Component, Settings
 from conformance.models.designs import BY_END_OF_RECOVERY, recovers
 from conformance.ports import Capability, PipelinePort
 
-__all__ = ["COMPONENT", "PipelineScenarioConfig", "checkpoint_rules"]
+__all__ = ["COMPONENT", "PipelineScenarioConfig"]
 
 
 def _needs(config: PipelineScenarioConfig) -> frozenset[Capability]:
@@ -31,7 +31,7 @@ COMPONENT = Component(
     make_ledger=lambda config, capabilities: Ledger(config, capabilities, config.can_fail(PipelinePort)),
     needs=_needs,
     steps=tuple(STEPS.all),
-    properties=(*rules.RULES.all, *checkpoint_rules.RULES.all, *goals.RULES.all),
+    properties=(*rules.RULES.all, *goals.RULES.all),
     drain=DRAIN,
     settings=Settings(
         lambda ledger: not ledger.is_recovering(), BY_END_OF_RECOVERY,

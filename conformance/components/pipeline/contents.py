@@ -1,111 +1,31 @@
-"""What is wrong with the contents of a completed checkpoint: each record in front of the cut must be in one place.
+"""What a completed checkpoint holds, and what is wrong with it: each record in front of the cut must be in one place.
 
-The cut of a checkpoint says of each split how many records its source has emitted. Between the source and each vertex
-with state, a record is in flight on one edge of its path, or it has arrived.
+The cut of a checkpoint says of each split how many records its source has emitted. Whoever keeps records, that is, a
+count, a subtask with broadcast state, or a sink with what it has committed, has each of them once, or it is in flight
+on an edge of its path.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from conformance.components.pipeline.graph import STATELESS, Graph, Path
-from conformance.components.pipeline.records import RecordSet
+from conformance.components.pipeline.records import Records, named, unordered
 from conformance.driver import Broken, FailureClass
-from conformance.models.records import in_words
-from conformance.ports import (
-    KEYS,
-    CheckpointKind,
-    InFlight,
-    JobCheckpoint,
-    OperatorState,
-    Runs,
-    Side,
-    Transaction,
-    key_of,
-    record,
-    records_of,
-    split_of,
-)
+from conformance.ports import CheckpointKind, JobCheckpoint, OperatorState, Run, Runs, Side, Transaction, split_of
 
 LOST, DUPLICATED, REORDERED, CORRUPTED = (
     FailureClass.LOST, FailureClass.DUPLICATED, FailureClass.REORDERED, FailureClass.CORRUPTED
 )  # fmt: skip
-_ALIGNED = (CheckpointKind.ALIGNED, CheckpointKind.SAVEPOINT)
-_MOST_NAMED = 6
-
-
-def named(records: Iterable[int]) -> str:
-    """Names a few records."""
-    known = sorted(records)
-    rest = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
-    return in_words(known[:_MOST_NAMED]) + rest
-
-
-class Arrived:
-    """The records that have arrived in a vertex, by split and key, in the order of their arrival."""
-
-    __slots__ = ("order", "records", "twice", "unordered")
-
-    def __init__(self, states: Iterable[Runs]) -> None:
-        self.records = RecordSet()
-        self.twice: list[int] = []
-        """Those that are there twice."""
-        self.unordered: list[tuple[int, int]] = []
-        """Each record in front of which, by split and key, a later one was counted, with that one."""
-        last: dict[tuple[int, int], int] = {}
-        ends: dict[tuple[int, int], int] = {}
-        loose: list[int] = []
-        for runs in states:
-            for run in runs:
-                first = run.first
-                lane = split_of(first), key_of(first)
-                if run.step == KEYS or run.first == run.last:
-                    before = last.get(lane, -1)
-                    if first <= before:
-                        self.unordered.append((first, before))
-                    last[lane] = run.last
-                    if first == ends.get(lane, _begin(*lane)):
-                        ends[lane] = run.last + KEYS
-                        continue
-                    loose.extend(run)
-                    continue
-                for one in run:
-                    lane = split_of(one), key_of(one)
-                    if one <= last.get(lane, -1):
-                        self.unordered.append((one, last[lane]))
-                    last[lane] = one
-                    loose.append(one)
-        self._gather(ends, loose)
-
-    def _gather(self, ends: Mapping[tuple[int, int], int], loose: Iterable[int]) -> None:
-        """Makes one set of what has arrived without a gap, by split and key, and of all others."""
-        by_split: dict[int, list[tuple[int, int]]] = {}
-        for (split, key), end in ends.items():
-            by_split.setdefault(split, []).append((end, key))
-        for split, some in by_split.items():
-            known = {key for _, key in some}
-            first = min([end for end, _ in some] + [_begin(split, key) for key in range(KEYS) if key not in known])
-            begin = record(split, 0)
-            self.records.front[split] = first
-            self.records.size += first - begin
-            for end, key in some:
-                at = first + (key - key_of(first)) % KEYS
-                for one in range(at, end, KEYS):
-                    self.records.add(one)
-        for one in loose:
-            if not self.records.add(one):
-                self.twice.append(one)
-
-
-def _begin(split: int, key: int) -> int:
-    """Returns the first record of a split that has this key."""
-    first = record(split, 0)
-    return first + (key - key_of(first)) % KEYS
+ALIGNED = (CheckpointKind.ALIGNED, CheckpointKind.SAVEPOINT)
+_NONE, _BY_KEY, _BY_SPLIT = range(3)
+"""How much of the order of a split is left: that of its records with one key, or that of all."""
 
 
 class Lineage(NamedTuple):
-    """What a checkpoint inherits from the one that its job was restored from."""
+    """What a checkpoint hands down to those of the job that is restored from it."""
 
     offsets: Mapping[int, int]
     readers: Mapping[int, tuple[int, int]]
@@ -113,48 +33,46 @@ class Lineage(NamedTuple):
     parallelism: tuple[int, ...]
     travelling: frozenset[int]
     """The splits of which records were in flight."""
-    disordered: frozenset[int]
-    """The splits whose records may come out of order."""
-    stirred: frozenset[int]
-    """The splits whose records may be out of order within a channel."""
+    order: Mapping[int, int]
+    """By split, how much of its order is left; a split that is not there has it all."""
 
 
-BEGINNING = Lineage({}, {}, (), frozenset(), frozenset(), frozenset())
+BEGINNING = Lineage({}, {}, (), frozenset(), {})
+
+
+class Keeper(NamedTuple):
+    """A part of the job that keeps records."""
+
+    name: str
+    paths: Mapping[int, Path]
+    """By split whose records it keeps, the path on which they come."""
+    state: Sequence[Run]
+    earlier: Records
+    """What it has let go of already, in front of the cut."""
+    is_broadcast: bool = False
 
 
 class Contents:
-    """What a checkpoint holds, in the form in which rules ask for it, and what is wrong with it."""
+    """What a checkpoint holds, in the form in which rules ask for it."""
 
-    __slots__ = (
-        "broken", "checkpoint", "disordered", "flying", "graph", "lineage", "offsets", "places", "prepared", "readers",
-        "stirred",
-    )  # fmt: skip
+    __slots__ = ("broken", "checkpoint", "flying", "graph", "lineage", "offsets", "prepared", "readers")
 
     def __init__(self, checkpoint: JobCheckpoint, graph: Graph, origin: Lineage | None) -> None:
         """`origin`: of the checkpoint from which the job was restored when this one was taken; None: not known."""
-        self.checkpoint = checkpoint
-        self.graph = graph
+        self.checkpoint, self.graph = checkpoint, graph
         self.broken: dict[str, Broken] = {}
-        """By what it is about, what is wrong."""
-        self.offsets: dict[int, int] = {}
+        """By property, what is wrong."""
+        self.offsets = dict.fromkeys(graph.splits, 0)
+        """By split, how many of its records are in front of the cut."""
         self.readers: dict[int, tuple[int, int]] = {}
-        self.places: dict[int, int] = dict.fromkeys(checkpoint.unassigned, 1)
-        """By split, in how many places it is."""
         for vertex in graph.sources:
             for subtask, state in enumerate(self.states(vertex)):
-                for split, offset in ((one.split, one.offset) for one in state.splits):
-                    self.offsets[split] = offset
-                    self.readers[split] = vertex, subtask
-                    self.places[split] = self.places.get(split, 0) + 1
-        self.flying: dict[int, set[int]] = {}
+                self.offsets.update((one.split, one.offset) for one in state.splits)
+                self.readers.update((one.split, (vertex, subtask)) for one in state.splits)
+        self.flying: dict[int, list[Run]] = {}
         """By edge, the records in flight."""
         for flight in checkpoint.in_flight:
-            there = self.flying.setdefault(flight.edge, set())
-            for one in records_of(flight.records):
-                if one in there:
-                    self.say("in flight twice", DUPLICATED, f"{in_words((one,))} is in flight on an edge once",
-                             f"it is stored twice on edge {flight.edge}")  # fmt: skip
-                there.add(one)
+            self.flying.setdefault(flight.edge, []).extend(flight.records)
         self.prepared: dict[int, dict[Transaction, Runs]] = {
             sink: {one.transaction: one.records for state in self.states(sink) for one in state.prepared}
             for sink in graph.sinks
@@ -166,193 +84,128 @@ class Contents:
         states = self.checkpoint.states
         return states[vertex] if vertex < len(states) else ()
 
-    def say(self, about: str, how: FailureClass, owed: str, observed: str) -> None:
-        """Notes what is wrong, if nothing of the kind was noted before."""
-        self.broken.setdefault(about, Broken(how, f"checkpoint {self.checkpoint.checkpoint}: {owed}", observed))
-
-    def offset(self, split: int) -> int:
-        """Returns how many records of a split were emitted."""
-        return self.offsets.get(split, 0)
-
-    def in_flight(self, path: Path) -> Iterator[int]:
-        """Yields the records in flight on a path."""
-        for number in path:
+    def in_flight(self, paths: Mapping[int, Path]) -> Iterator[Run]:
+        """Yields the records in flight on these paths."""
+        for number in {number for path in paths.values() for number in path}:
             yield from self.flying.get(number, ())
 
+    def written(self, sink: int) -> Records:
+        """Returns what a sink has committed in front of the cut: all that is neither in flight nor prepared."""
+        paths = self.graph.paths[sink]
+        made = Records.up_to({split: self.offsets[split] for split in paths})
+        made.remove(chain(self.in_flight(paths), *self.prepared[sink].values()))
+        return made
+
     def _lineage(self, origin: Lineage | None) -> Lineage:
-        every = frozenset(self.graph.splits)
-        travelling = frozenset(split_of(one) for some in self.flying.values() for one in some)
+        travelling = frozenset(split_of(run.first) for runs in self.flying.values() for run in runs)
         parallelism = self.checkpoint.parallelism
         if origin is None:
-            return Lineage(self.offsets, self.readers, parallelism, travelling, every, every)
-        moved = frozenset(
-            split
-            for split in origin.travelling
-            if split not in self.readers or self.readers[split] != origin.readers.get(split)
-        )
-        rescaled: frozenset[int] = frozenset()
-        stirred = moved
-        if origin.parallelism and origin.parallelism != parallelism:
-            stirred = origin.travelling
-            changed = {at for at, one in enumerate(parallelism) if one != origin.parallelism[at]}
-            rescaled = frozenset(split for split in origin.travelling if self._crosses(split, changed))
-        return Lineage(self.offsets, self.readers, parallelism, travelling, origin.disordered | moved | rescaled,
-                       origin.stirred | stirred)  # fmt: skip
+            order = dict.fromkeys(self.graph.splits, _NONE)
+            return Lineage(self.offsets, self.readers, parallelism, travelling, order)
+        order = dict(origin.order)
+        for split in origin.travelling:
+            if self.readers.get(split) != origin.readers.get(split):
+                order[split] = _NONE
+            elif parallelism != origin.parallelism:
+                changed = {at for at, one in enumerate(parallelism) if one != origin.parallelism[at]}
+                kept = _NONE if self._passes(split, changed) else _BY_KEY
+                order[split] = min(kept, order.get(split, kept))
+        return Lineage(self.offsets, self.readers, parallelism, travelling, order)
 
-    def _crosses(self, split: int, changed: set[int]) -> bool:
-        """Returns whether, in front of a count, records of a split pass a vertex whose parallelism has changed. That of
-        the count itself does not matter: a key has one channel from each subtask."""
-        edges = self.graph.edges
+    def _passes(self, split: int, vertices: set[int]) -> bool:
+        """Returns whether records of a split pass one of these vertices in front of a count. The parallelism of the
+        count itself does not matter: a key has one channel from each subtask."""
         return any(
-            edges[number].producer in changed
+            self.graph.edges[number].producer in vertices
             for vertex in self.graph.counts
             for number in self.graph.paths[vertex].get(split, ())
         )
 
     # ---- what must be so ---------------------------------------------------------------------------------------------
-    def check(self, committed: Mapping[int, RecordSet], newer: Mapping[int, set[int]]) -> None:
-        """Notes what is wrong. `committed`: by sink, what is committed; `newer`: those of these records that were only
-        written behind the cut."""
-        self._check_places()
-        self._check_shape()
-        arrived = {vertex: Arrived(state.records for state in self.states(vertex)) for vertex in self.graph.counts}
-        for vertex, one in arrived.items():
-            self._check_arrived(vertex, self.graph.paths[vertex], one.records, one.twice)
-            self._check_order(vertex, one)
-        for vertex in self.graph.joins:
-            for subtask, state in enumerate(self.states(vertex)):
-                got = Arrived([state.records])
-                self._check_arrived(vertex, self.graph.kept[vertex], got.records, got.twice, f", subtask {subtask}")
-        for sink in self.graph.sinks:
-            self._check_sink(sink, committed[sink], newer[sink])
-        self._check_channels()
+    def say(self, slug: str, how: FailureClass, owed: str, observed: str) -> None:
+        """Notes what is wrong, if nothing of the kind was noted before."""
+        self.broken.setdefault(slug, Broken(how, f"checkpoint {self.checkpoint.checkpoint}: {owed}", observed))
 
-    def _check_places(self) -> None:
-        for split in self.graph.splits:
-            there = self.places.get(split, 0)
-            if there != 1:
-                how = DUPLICATED if there else LOST
-                self.say("places", how, f"split {split} must have one place: not assigned, or with one reader",
-                         f"it has {there}")  # fmt: skip
+    def check(self, earlier: Mapping[int, Records], floor: Mapping[int, int]) -> None:
+        """Notes what is wrong. `earlier`: by sink, what was committed in front of the cut; `floor`: by split, how far
+        it was in the checkpoint before."""
+        self._check_shape()
+        for keeper in self._keepers(earlier):
+            self._check_keeper(keeper)
+        for vertex in self.graph.counts:
+            states = [run for state in self.states(vertex) for run in state.records]
+            for one, before in unordered(states, by_key=True):
+                if self._has_order(split_of(one), self.graph.paths[vertex], _BY_KEY):
+                    self.say("records-of-a-key-are-counted-in-order", REORDERED, f"vertex {vertex} counts records of"
+                             " one split and key in their order", f"{named([before, one])}, in this order")  # fmt: skip
+        self._check_channels()
+        for split, offset in floor.items():
+            if self.offsets[split] < offset:
+                self.say("offsets-never-go-back", REORDERED, f"split {split} was at {offset}, and does not go back",
+                         f"it is at {self.offsets[split]}")  # fmt: skip
 
     def _check_shape(self) -> None:
-        one = self.checkpoint
-        parallelism = self.graph.config.vertices
-        for vertex, states in enumerate(one.states):
-            if len(states) != parallelism[vertex].parallelism:
-                self.say("final", LOST, f"all {parallelism[vertex].parallelism} subtasks of vertex {vertex} have state",
-                         f"it has the state of {len(states)}")  # fmt: skip
-        if one.in_flight and one.kind in _ALIGNED:
-            first = one.in_flight[0]
-            self.say("aligned", CORRUPTED, f"a checkpoint of the kind {one.kind} has no channel state",
-                     f"it has {named(records_of(first.records))} of edge {first.edge}")  # fmt: skip
-        for flight in one.in_flight:
-            if self.graph.edges[flight.edge].kind in STATELESS:
-                kind = self.graph.edges[flight.edge].kind
-                self.say("stateless", CORRUPTED, f"edge {flight.edge} is of the kind {kind}: it has no channel state",
-                         f"it has {named(records_of(flight.records))}")  # fmt: skip
+        one, graph = self.checkpoint, self.graph
+        places = [*one.unassigned, *(each.split for at in graph.sources for s in self.states(at) for each in s.splits)]
+        for split in graph.splits:
+            if (there := places.count(split)) != 1:
+                self.say("each-split-is-in-one-place", DUPLICATED if there else LOST,
+                         f"split {split} is not assigned, or with one reader", f"it is in {there} places")  # fmt: skip
+        for vertex, (states, owed) in enumerate(zip(one.states, graph.config.vertices, strict=False)):
+            if len(states) != owed.parallelism:
+                self.say("a-checkpoint-has-the-state-of-every-subtask", LOST, f"all {owed.parallelism} subtasks of"
+                         f" vertex {vertex} have state", f"{len(states)} have")  # fmt: skip
+        for number, records in self.flying.items():
+            stored = f"{named(records[0])} of edge {number}"
+            if one.kind in ALIGNED:
+                empty = f"it is {one.kind}, and has no channel state"
+                self.say("an-aligned-checkpoint-has-no-channel-state", CORRUPTED, empty, stored)
+            if graph.edges[number].kind in STATELESS:
+                empty = f"edge {number} is {graph.edges[number].kind}, and has no channel state"
+                self.say("pointwise-and-broadcast-edges-have-no-channel-state", CORRUPTED, empty, stored)
 
-    def _check_arrived(
-        self, vertex: int, paths: Mapping[int, Path], arrived: RecordSet, twice: Sequence[int], where: str = ""
-    ) -> None:
-        """Each record in front of the cut is in flight to a vertex, or has arrived there."""
-        about = f"vertex {vertex}{where}"
-        kind = "broadcast" if where else "arrived"
+    def _keepers(self, earlier: Mapping[int, Records]) -> Iterator[Keeper]:
+        graph = self.graph
+        for vertex in graph.counts:
+            records = [run for state in self.states(vertex) for run in state.records]
+            yield Keeper(f"vertex {vertex}", graph.paths[vertex], records, Records())
+        for vertex in graph.joins:
+            for subtask, state in enumerate(self.states(vertex)):
+                name = f"subtask {subtask} of vertex {vertex}"
+                yield Keeper(name, graph.kept[vertex], state.records, Records(), True)
+        for sink in graph.sinks:
+            prepared = [run for runs in self.prepared[sink].values() for run in runs]
+            yield Keeper(f"sink {sink}", graph.paths[sink], prepared, earlier[sink])
+
+    def _check_keeper(self, one: Keeper) -> None:
+        there, counts = one.earlier, {split: self.offsets[split] for split in one.paths}
+        twice = there.add(one.state) + there.add(self.in_flight(one.paths))
+        cut = Records.up_to(counts)
+        owed = f"each record in front of the cut is in {one.name}, or in flight to it, once"
+        once, missing = "a-record-is-in-a-checkpoint-once", "no-record-is-missing-in-a-checkpoint"
+        if one.is_broadcast:
+            once = missing = "broadcast-reaches-each-subtask-once"
+        if left := cut.without(there):
+            self.say(missing, LOST, owed, f"{named(left)}: neither")
         if twice:
-            self.say(f"{kind} twice", DUPLICATED, f"a record arrives in {about} once", f"{named(twice)} arrived twice")
-        behind = [one for one in arrived.behind if self._is_behind(one)] + [
-            first - 1 for split, first in arrived.front.items() if first > record(split, self.offset(split))
-        ]
-        if behind:
-            self.say("from behind", CORRUPTED, "nothing is there that the sources have not emitted in front of the cut",
-                     f"{named(behind)} arrived in {about}")  # fmt: skip
-        size = 0
-        for split, path in paths.items():
-            size += self.offset(split)
-            flying = {one for one in self.in_flight(path) if split_of(one) == split}
-            if both := [one for one in flying if one in arrived]:
-                self.say("arrived twice", DUPLICATED, f"a record is in flight, or has arrived in {about}",
-                         f"{named(both)}: both")  # fmt: skip
-            missing = [one for one in arrived.missing(split, self.offset(split)) if one not in flying]
-            if missing:
-                how = f"{kind} lost" if where else "lost"
-                self.say(how, LOST, f"each record that was emitted has arrived in {about}, or is in flight to it",
-                         f"{named(missing)}: neither")  # fmt: skip
+            self.say(once, DUPLICATED, owed, f"{named(twice)}: twice")
+        if more := there.without(cut):
+            self.say("nothing-in-a-checkpoint-is-from-behind-the-cut", CORRUPTED, owed, f"{named(more)}: from behind")
 
-    def _is_behind(self, one: int) -> bool:
-        split = split_of(one)
-        return one >= record(split, self.offset(split))
-
-    def _check_order(self, vertex: int, arrived: Arrived) -> None:
-        for one, before in arrived.unordered:
-            split = split_of(one)
-            path = self.graph.paths[vertex].get(split)
-            if path and split not in self.lineage.disordered and self.graph.is_in_order(path):
-                self.say("order", REORDERED, f"vertex {vertex} counts records of one split and key in their order",
-                         f"{in_words((one,))} was counted after {in_words((before,))}")  # fmt: skip
-
-    def _check_sink(self, sink: int, committed: RecordSet, newer: set[int]) -> None:
-        prepared: set[int] = set()
-        for runs in self.prepared[sink].values():
-            for one in records_of(runs):
-                if one in prepared:
-                    self.say("arrived twice", DUPLICATED, f"sink {sink} writes each record once",
-                             f"{in_words((one,))} is prepared twice")  # fmt: skip
-                prepared.add(one)
-        behind = [one for one in prepared if self._is_behind(one)]
-        if behind:
-            self.say("from behind", CORRUPTED, "nothing is prepared that the sources have not emitted",
-                     f"{named(behind)} of sink {sink}")  # fmt: skip
-        for split, path in self.graph.paths[sink].items():
-            flying = {one for one in self.in_flight(path) if split_of(one) == split}
-            both = [one for one in flying if one in prepared or (one in committed and one not in newer)]
-            if both:
-                self.say("arrived twice", DUPLICATED, f"a record is in flight, or was written by sink {sink}",
-                         f"{named(both)}: both")  # fmt: skip
-            missing = [
-                one
-                for one in committed.missing(split, self.offset(split), newer)
-                if one not in flying and one not in prepared
-            ]
-            if missing:
-                self.say("lost", LOST, f"each record that was emitted was written by sink {sink}, or is in flight",
-                         f"{named(missing)}: neither")  # fmt: skip
+    def _has_order(self, split: int, paths: Mapping[int, Path], least: int) -> bool:
+        """Returns whether records of a split come in their order on its path: those with one key at least, or all."""
+        path = paths.get(split)
+        return path is not None and self.lineage.order.get(split, _BY_SPLIT) >= least and self.graph.is_in_order(path)
 
     def _check_channels(self) -> None:
-        """No record is in flight on two edges of a path, or behind the cut; those of a channel are in order."""
-        for number, there in self.flying.items():
-            if behind := [one for one in there if self._is_behind(one)]:
-                self.say("from behind", CORRUPTED, "nothing is in flight that the sources have not emitted",
-                         f"{named(behind)} on edge {number}")  # fmt: skip
-            edge = self.graph.edges[number]
-            for path in set(self.graph.paths[edge.producer].values()):
-                if both := there.intersection(self.in_flight(path)):
-                    self.say("in flight twice", DUPLICATED, "a record is in flight on one edge of its path",
-                             f"{named(both)}: on edge {number} and in front of it")  # fmt: skip
-        channels: dict[tuple[int, int, int], list[InFlight]] = {}
-        for flight in self.checkpoint.in_flight:
-            channels.setdefault((flight.edge, flight.producer, flight.consumer), []).append(flight)
+        """Of each channel, the input state and then the output state are in order."""
+        channels: dict[tuple[int, int, int], list[Run]] = {}
+        for flight in sorted(self.checkpoint.in_flight, key=lambda one: one.side is Side.OUTPUT):
+            channels.setdefault((flight.edge, flight.producer, flight.consumer), []).extend(flight.records)
         for (number, producer, consumer), stored in channels.items():
-            ordered = sorted(stored, key=lambda one: one.side is Side.OUTPUT)
-            self._check_channel(number, f"from {producer} to {consumer}", [one.records for one in ordered])
-
-    def _check_channel(self, number: int, ends: str, stored: Sequence[Runs]) -> None:
-        edge = self.graph.edges[number]
-        paths = self.graph.paths[edge.producer]
-        last: dict[tuple[int, int], int] = {}
-        for runs in stored:
-            for one in records_of(runs):
-                split = split_of(one)
-                path = paths.get(split, ())
-                lane = split, key_of(one) if self.graph.parts_keys(path) else -1
-                if one < last.get(lane, -1) and split not in self.lineage.stirred and self.graph.is_in_order(path):
-                    self.say("channel", REORDERED, f"what is in flight on edge {number}, {ends}, is stored in order",
-                             f"{in_words((one,))} is behind {in_words((last[lane],))}")  # fmt: skip
-                last[lane] = one
-
-    def never_back(self, floor: Mapping[int, int], which: str) -> None:
-        """Notes if a split is in front of where it was."""
-        for split, offset in floor.items():
-            if self.offset(split) < offset:
-                self.say("back", REORDERED, f"{which} has split {split} at {offset}, and offsets never go back",
-                         f"it is at {self.offset(split)}")  # fmt: skip
+            vertex = self.graph.edges[number].producer
+            for one, before in unordered(stored, by_key=vertex not in self.graph.sources):
+                if self._has_order(split_of(one), self.graph.paths[vertex], _BY_SPLIT):
+                    self.say("what-is-in-flight-is-stored-in-order", REORDERED, f"what is in flight on edge {number},"
+                             f" from {producer} to {consumer}, is stored in order",
+                             f"{named([before, one])}, in this order")  # fmt: skip

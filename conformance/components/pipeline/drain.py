@@ -5,21 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from conformance.components.pipeline import steps
 from conformance.components.pipeline.ledger import Ledger
-from conformance.components.pipeline.steps import (
-    advance,
-    cancel,
-    kill,
-    output,
-    resources,
-    settle,
-    snapshot,
-    state,
-    throttle,
-    trigger,
-    with_state,
-    work,
-)
 from conformance.driver import Drain, Each, Once, While
 from conformance.ports import CheckpointKind, Until
 
@@ -27,66 +14,53 @@ MOST_TRIES = 24
 """How many checkpoints the drain triggers: a fault may let one fail, and a source that ends waits for one."""
 _FEW = 400
 """From more records on, the engine lets its threads work on its own."""
-_IDLE = settle(Until.IDLE.value)
+_IDLE = steps.settle(Until.IDLE.value)
 
 
 def _go_on(ledger: Ledger) -> Any:
-    return throttle(min(ledger.throttled), False) if ledger.throttled and ledger.is_live() else None
+    return steps.throttle(min(ledger.throttled), False) if ledger.throttled and ledger.is_live() else None
 
 
 def _work(ledger: Ledger) -> Any:
-    if not ledger.is_live():
+    if not ledger.is_live() or not ledger.threads.awake:
         return None
-    if not ledger.threads.known:
-        return _IDLE
-    first = ledger.threads.first()
-    if first is None:
-        return None
-    return work(*first) if ledger.supplied_here < _FEW else _IDLE
+    return (
+        steps.work(*next(iter(ledger.threads.awake))) if ledger.threads.steps and ledger.supplied_here < _FEW else _IDLE
+    )
 
 
 def _read(ledger: Ledger) -> Any:
-    unread = next(ledger.checkpoints.unread(), None)
-    return None if unread is None else snapshot(unread)
+    unread = ledger.checkpoints.unread()
+    return steps.snapshot(unread[0]) if unread else None
 
 
 def _expire(ledger: Ledger) -> Any:
     late = ledger.config.settings.checkpoint_timeout
     waiting = [one for one in ledger.checkpoints.pending.values() if ledger.now - one.at < late]
-    return advance(late) if waiting and ledger.is_live() and ledger.threads.steps else None
+    return steps.advance(late) if waiting and ledger.is_live() and ledger.threads.steps else None
 
 
 def _last(ledger: Ledger) -> Any:
     if not ledger.is_live() or ledger.tries >= MOST_TRIES or ledger.stopped or ledger.cancelled:
         return None
-    if ledger.covering() is not None and not ledger.has_all_ended():
-        return None
-    return trigger(CheckpointKind.ALIGNED.value)
+    covered = ledger.covering() is not None and not ledger.has_all_ended()
+    return None if covered else steps.trigger(CheckpointKind.ALIGNED.value)
 
 
 def _rest(ledger: Ledger) -> Sequence[Any]:
     if ledger.failed:
         return ()
-    states = [state(*one) for one in with_state(ledger)] if ledger.is_live() else []
-    verified = [_IDLE] if ledger.is_live() else []
-    return [*verified, *states, *(output(sink) for sink in ledger.graph.sinks)]
-
-
-def _was_killed(ledger: Ledger) -> bool:
-    return ledger.failed
-
-
-def _is_over(ledger: Ledger) -> bool:
-    return not ledger.is_live()
+    verified = [_IDLE, *(steps.state(*one) for one in steps.with_state(ledger))] if ledger.is_live() else []
+    return [*verified, *(steps.output(sink) for sink in ledger.graph.sinks)]
 
 
 DRAIN = Drain[Ledger](
     While((_go_on, _work, _read, _expire, _last)),
     Each(_rest),
-    Once((cancel(),), unless=_is_over),
+    Once((steps.cancel(),), unless=lambda ledger: not ledger.is_live()),
     While((_work,)),
-    Once((resources(), kill()), unless=_was_killed),
-    Once((resources(),)),
+    Once((steps.resources(), steps.kill()), unless=lambda ledger: ledger.failed),
+    Once((steps.resources(),)),
 )
 """Let everybody work until nothing is left to do, let checkpoints expire that still wait, trigger one that covers all,
 and read what there is. Then cancel the job, and release it."""

@@ -99,7 +99,7 @@ for _kind in (EdgeKind.HASH, EdgeKind.REBALANCE, EdgeKind.CUSTOM, EdgeKind.GLOBA
 def _restarts(kind: VertexKind) -> Check:
     def check(ledger: Ledger, seen: Seen[Any]) -> bool:
         there = any(one.kind is kind for one in ledger.config.vertices)
-        return there and ledger.attempt > 0 and bool(ledger.checkpoints.completed)
+        return there and ledger.attempt > 0 and bool(ledger.checkpoints.point)
 
     return check
 

@@ -25,43 +25,36 @@ class Graph:
     """A job as its configuration says: the paths of records, the tasks, the regions."""
 
     __slots__ = (
-        "config", "counts", "edges", "inputs", "joins", "kept", "names", "numbers", "paths", "regions", "sinks",
-        "sources", "splits", "tasks", "threads", "workers",
+        "config", "counts", "edges", "joins", "kept", "names", "numbers", "paths", "regions", "sinks", "sources",
+        "splits", "tasks",
     )  # fmt: skip
 
-    def __init__(self, config: JobConfig, threads: Iterable[str] = ()) -> None:
+    def __init__(self, config: JobConfig) -> None:
         self.config = config
         vertices, edges = config.vertices, config.edges
         self.edges = edges
         self.tasks = config.tasks()
         self.numbers = {one: number for number, one in enumerate(self.tasks)}
         self.names = tuple(f"{vertex}/{subtask}" for vertex, subtask in self.tasks)
-        self.threads = tuple(threads)
         self.sources, self.sinks, self.counts, self.joins = (
             tuple(at for at, one in enumerate(vertices) if one.kind is kind) for kind in (SOURCE, SINK, COUNT, JOIN)
         )
         self.splits = tuple(split for vertex in self.sources for split in config.splits_of(vertex))
         """All splits."""
-        self.inputs = tuple(
-            tuple(number for number, edge in enumerate(edges) if edge.consumer == vertex)
-            for vertex in range(len(vertices))
-        )
-        """By vertex, the numbers of its edges."""
         self.paths: list[dict[int, Path]] = []
         """By vertex and split whose records it passes on or writes, the path from the source."""
         self.kept: list[dict[int, Path]] = []
         """By vertex and split whose records it keeps as broadcast state, the path."""
         for vertex, one in enumerate(vertices):
             reading = [
-                {split: (*path, number) for split, path in self.paths[edges[number].producer].items()}
-                for number in self.inputs[vertex]
+                {split: (*path, number) for split, path in self.paths[edge.producer].items()}
+                for number, edge in enumerate(edges)
+                if edge.consumer == vertex
             ]
             kept = reading.pop() if one.kind is JOIN else {}
             own: dict[int, Path] = dict.fromkeys(config.splits_of(vertex), ()) if one.kind is SOURCE else {}
             self.paths.append({**own, **{split: path for some in reading for split, path in some.items()}})
             self.kept.append(kept)
-        self.workers = tuple(subtask % config.settings.workers for _, subtask in self.tasks)
-        """By task, its worker."""
         self.regions = self._regions()
         """By task, the tasks with which it is restarted, if only its region is."""
 
@@ -96,22 +89,13 @@ class Graph:
         """Returns whether, on this path, records of one split and key go from subtask to subtask in one way only."""
         return all(self.edges[number].kind in _IN_ORDER for number in path)
 
-    def parts_keys(self, path: Path) -> bool:
-        """Returns whether records of one split go different ways on this path if they have different keys."""
-        return any(self.edges[number].kind is EdgeKind.HASH for number in path)
-
-    def held_up(self, throttled: Iterable[int]) -> set[int]:
-        """Returns the vertices in which operators may stand still, if those of these tasks do: these, and all in front
-        of them, which may have no room."""
+    def lets_barriers_pass(self, throttled: Iterable[int]) -> bool:
+        """Returns whether unaligned barriers reach all tasks although the operators of these stand still: these, and
+        those in front of them, which may have no room, have no input on which barriers stay behind data."""
         held = {self.tasks[number][0] for number in throttled}
-        for edge in reversed(self.edges):
+        for edge in sorted(self.edges, key=lambda one: -one.consumer):
             if edge.consumer in held:
                 held.add(edge.producer)
-        return held
-
-    def lets_barriers_pass(self, throttled: Iterable[int]) -> bool:
-        """Returns whether unaligned barriers reach all tasks although the operators of these stand still."""
-        held = self.held_up(throttled)
         return not any(edge.consumer in held and edge.kind in STATELESS for edge in self.edges)
 
     def rescaled(self, how: str) -> tuple[int, ...]:

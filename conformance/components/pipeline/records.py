@@ -1,76 +1,106 @@
-"""Sets of records that grow roughly in the order of their positions, as those that a sink has committed."""
+"""Sets of records, as the borders of what is there without a gap, and the order in which records were stored."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
-from conformance.ports import RECORDS_OF_A_SPLIT, record, split_of
+from conformance.models.records import in_words
+from conformance.ports import KEYS, Run, key_of, record, split_of
+
+_FEW = 6
+"""How many records a message names."""
 
 
-class RecordSet:
-    """For each split, all records in front of a position, and some behind it.
+def few(records: Iterable[int]) -> list[int]:
+    """Returns some of these records: more need not be known of what is wrong."""
+    return list(islice(records, _FEW))
 
-    Records come in nearly the order of their positions, so that few lie behind: to add one, and to name those that are
-    missing, takes as long as those few need, however many there are."""
 
-    __slots__ = ("behind", "front", "size")
+def named(records: Iterable[int]) -> str:
+    """Names a few records."""
+    return in_words(few(records))
+
+
+def _pieces(run: Run) -> Iterator[tuple[int, int, int]]:
+    """Yields a run by key: its lane, the first record, and the one that would come next with this key."""
+    first, last, step = run.first, run.last, run.step
+    if step == 1:
+        firsts = range(first, min(first + KEYS, last + 1))
+    else:
+        firsts = range(first, min(first, last) + 1) if step == KEYS else range(first, last + 1, step)
+    for one in firsts:
+        many = 1 + (last - one) // KEYS if step in (1, KEYS) else 1
+        yield split_of(one) * KEYS + key_of(one), one, one + many * KEYS
+
+
+class Records:
+    """A set of records. What it takes depends on the gaps in it, by split and key, and not on how many there are."""
+
+    __slots__ = ("lanes",)
 
     def __init__(self) -> None:
-        """There is none yet."""
-        self.front: dict[int, int] = {}
-        """By split, the first record that is not in the set."""
-        self.behind: set[int] = set()
-        """Those behind the first one that is missing."""
-        self.size = 0
-
-    def __contains__(self, record: int) -> bool:
-        split = record // RECORDS_OF_A_SPLIT
-        return record < self.front.get(split, split * RECORDS_OF_A_SPLIT) or record in self.behind
-
-    def add(self, record: int) -> bool:
-        """Adds a record. Returns False if it was there already."""
-        split = record // RECORDS_OF_A_SPLIT
-        first = self.front.get(split, split * RECORDS_OF_A_SPLIT)
-        if record != first:
-            if record < first or record in self.behind:
-                return False
-            self.behind.add(record)
-        else:
-            first += 1
-            behind = self.behind
-            while first in behind:
-                behind.remove(first)
-                first += 1
-            self.front[split] = first
-        self.size += 1
-        return True
-
-    def missing(self, split: int, position: int, without: Iterable[int] = ()) -> Iterator[int]:
-        """Yields the records of a split in front of a position that are not in the set, as if those in `without` were
-        not, either."""
-        end, taken = record(split, position), sorted(one for one in without if split_of(one) == split)
-        first = self.front.get(split, record(split, 0))
-        for one in taken:
-            if one < min(first, end):
-                yield one
-        gone = set(taken)
-        for one in range(first, end):
-            if one not in self.behind or one in gone:
-                yield one
+        self.lanes: dict[int, list[int]] = {}
+        """By split and key: from where on there are records, up to where, from where on again, and so on."""
 
     @classmethod
-    def up_to(cls, positions: Iterable[tuple[int, int]], without: set[int]) -> RecordSet:
-        """Returns a set of the records of splits in front of positions, but for those in `without`."""
+    def up_to(cls, counts: Mapping[int, int]) -> Records:
+        """Returns the first records of splits, so many of each."""
         made = cls()
-        first: dict[int, int] = {}
-        for one in without:
-            split = split_of(one)
-            first[split] = min(one, first.get(split, one))
-        for split, position in positions:
-            end = record(split, position)
-            begin = made.front[split] = min(first.get(split, end), end)
-            made.size += begin - record(split, 0)
-            for one in range(begin, end):
-                if one not in without:
-                    made.add(one)
+        made.add(Run(record(split, 0), record(split, count) - 1) for split, count in counts.items())
         return made
+
+    def copy(self) -> Records:
+        """Returns another set of these records."""
+        made = Records()
+        made.lanes = {lane: borders.copy() for lane, borders in self.lanes.items()}
+        return made
+
+    def add(self, runs: Iterable[Run]) -> list[int]:
+        """Adds records. Returns a few of those that were there already."""
+        twice: list[int] = []
+        for run in runs:
+            for lane, first, end in _pieces(run):
+                borders = self.lanes.setdefault(lane, [])
+                if borders and first < borders[-1]:
+                    for begin, stop in zip(borders[::2], borders[1::2], strict=True):
+                        twice += range(max(first, begin), min(end, stop), KEYS)[:_FEW]
+                _set(borders, first, end, True)
+        return twice
+
+    def remove(self, runs: Iterable[Run]) -> None:
+        """Removes records, as far as they are there."""
+        for run in runs:
+            for lane, first, end in _pieces(run):
+                _set(self.lanes.get(lane, []), first, end, False)
+
+    def without(self, others: Records) -> list[int]:
+        """Returns a few of those that are not among others."""
+        left: list[int] = []
+        for lane, borders in self.lanes.items():
+            there = others.lanes.get(lane, [])
+            if there != borders:
+                mine = borders.copy()
+                for begin, stop in zip(there[::2], there[1::2], strict=True):
+                    _set(mine, begin, stop, False)
+                for begin, stop in zip(mine[::2], mine[1::2], strict=True):
+                    left += range(begin, stop, KEYS)[:_FEW]
+        return sorted(left)
+
+
+def _set(borders: list[int], first: int, end: int, there: bool) -> None:
+    """Lets records of a lane be there, or not."""
+    at, to = bisect_left(borders, first), bisect_right(borders, end)
+    outside = 0 if there else 1
+    borders[at:to] = [first] * (at % 2 == outside) + [end] * (to % 2 == outside)
+
+
+def unordered(runs: Iterable[Run], by_key: bool) -> Iterator[tuple[int, int]]:
+    """Yields each record that is behind a later one of its split, or of its split and key, with that one."""
+    ends: dict[int, int] = {}
+    for run in runs:
+        for lane, first, end in _pieces(run) if by_key else ((split_of(run.first), run.first, run.last + 1),):
+            if first < ends.get(lane, 0):
+                yield first, ends[lane] - (KEYS if by_key else 1)
+            ends[lane] = end

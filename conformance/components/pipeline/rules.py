@@ -1,35 +1,34 @@
-"""The rules of what a job commits, counts and says in the end. Specification: pipeline.md."""
+"""The rules of jobs: what is committed, what checkpoints hold, how they end, what fails. Specification: pipeline.md."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from conformance import ports
 from conformance.components.pipeline import steps
-from conformance.components.pipeline.contents import Arrived, named
+from conformance.components.pipeline.checkpoints import Checkpoint
+from conformance.components.pipeline.contents import ALIGNED, Contents
+from conformance.components.pipeline.graph import STATELESS
 from conformance.components.pipeline.ledger import Ledger
+from conformance.components.pipeline.records import Records, named
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.models import lifetime
-from conformance.models.designs import RESOURCES
+from conformance.models.designs import PASSES_LOCALLY, PASSES_REMOTELY, RESOURCES
 from conformance.models.words import counted
 from conformance.ports import (
     Capability,
+    CheckpointCompleted,
+    CheckpointFailed,
+    CheckpointKind,
     Committed,
-    FailureStruck,
     JobOver,
     JobRestarted,
     JobStatus,
     JobTaskChanged,
-    OperatorState,
-    Refusal,
-    Resources,
-    Runs,
     TaskState,
-    Triggered,
     Turn,
     Until,
-    record,
-    records_of,
-    split_of,
 )
 
 READBACK = frozenset({Capability.CHECKPOINT_READBACK})
@@ -37,173 +36,169 @@ STEPS = frozenset({Capability.JOB_STEPS})
 LOST, DUPLICATED, STUCK, PROTOCOL = (
     FailureClass.LOST, FailureClass.DUPLICATED, FailureClass.STUCK, FailureClass.PROTOCOL
 )  # fmt: skip
-OVER = Turn.OVER
+IN_RECOVERED_CHECKPOINTS = ("FLINK-40016", "FLINK-39018", "FLINK-38544")
 
 RULES = Rules[Ledger]("pipeline", answers_property("pipeline"))
 rule, adopt = RULES.rule, RULES.adopt
 Acted = Seen[Any, *tuple[Any, ...]]
+Output = Seen[ports.Runs, int]
+States = Seen[tuple[ports.OperatorState, ...], int]
 
 
-def found(ledger: Ledger, *about: str) -> Judgement:
-    """Judges whether something of the kind was found wrong."""
-    for one in about:
-        if one in ledger.found:
-            return ledger.found[one]
-    return True
+def _said(slug: str, number: str, statement: str, *signals: type[Any], tickets: tuple[str, ...] = (),
+          when: Callable[[Ledger], object] = lambda ledger: True) -> None:  # fmt: skip
+    """Declares a rule of signals: the ledger has noted what was wrong in them. `when`: when it is put to the test."""
+
+    def check(ledger: Ledger, seen: Acted) -> Judgement:
+        return ledger.found.get(slug) or bool(when(ledger))
+
+    RULES.stated(slug, statement, steps.HEARS, check, invariant=number, tickets=tickets, after_learning=True,
+                 signals=signals)  # fmt: skip
+
+
+def _holds(slug: str, number: str, statement: str, *tickets: str, when: Callable[[Contents], object] = bool) -> None:
+    """Declares a rule of what a completed checkpoint holds, which is judged when that is read for the first time."""
+
+    def check(ledger: Ledger, seen: Seen[ports.JobCheckpoint | None, int]) -> Judgement:
+        one = ledger.checkpoints.known.get(seen.operands[0])
+        if one is None or one.contents is None or one.contents.checkpoint is not seen.value or not seen.value.states:
+            return False
+        return one.contents.broken.get(slug) or bool(when(one.contents))
+
+    RULES.stated(slug, statement, steps.snapshot, check, invariant=number, tickets=tickets, needs=READBACK,
+                 after_learning=True)  # fmt: skip
 
 
 # ---- what is committed -----------------------------------------------------------------------------------------------
-@rule(*steps.HEARS, invariant="I-100", after_learning=True, signals=(Committed,))
-def nothing_is_committed_twice_or_made_up(ledger: Ledger, seen: Acted) -> Judgement:
-    """No sink commits a record twice, or a transaction twice, or what was not supplied."""
-    return found(ledger, "twice", "unknown")
+_said("nothing-is-committed-twice-or-made-up", "I-100", "No sink commits a record twice, or a transaction twice, or"
+      " what was not supplied.", Committed)  # fmt: skip
+_said("only-a-completed-checkpoint-is-committed", "I-101", "A transaction is committed only once a checkpoint has"
+      " completed in which, or in front of which, it was prepared.", Committed)  # fmt: skip
+_said("a-savepoint-commits-nothing", "I-106", "Nothing is committed because a savepoint is complete, unless the job"
+      " is stopped with it.", Committed, tickets=("FLINK-25191",))  # fmt: skip
 
 
-@rule(*steps.HEARS, invariant="I-101", after_learning=True, signals=(Committed,))
-def only_a_completed_checkpoint_is_committed(ledger: Ledger, seen: Acted) -> Judgement:
-    """A transaction is committed only once a checkpoint has completed in which, or in front of which, it was
-    prepared."""
-    return found(ledger, "uncommitted")
-
-
-@rule(*steps.HEARS, invariant="I-106", after_learning=True, signals=(Committed,), tickets=("FLINK-25191",))
-def a_savepoint_commits_nothing(ledger: Ledger, seen: Acted) -> Judgement:
-    """Nothing is committed because a savepoint is complete, unless the job is stopped with it."""
-    return found(ledger, "savepoint")
-
-
-def _missing(ledger: Ledger, sink: int) -> list[int]:
-    mine = ledger.sinks[sink]
-    return [
-        one
-        for split in ledger.graph.paths[sink]
-        for one in mine.records.missing(split, ledger.supplied[split])
-    ]  # fmt: skip
+def _all_committed(ledger: Ledger, sink: int, failed: bool) -> Judgement:
+    if not ledger.is_settled() or bool(ledger.failures.count) is not failed or ledger.covering() is None:
+        return False
+    if left := ledger.not_committed(sink):
+        return Broken(LOST, f"sink {sink} must have committed all records that were supplied",
+                      f"{named(left)}: not committed")  # fmt: skip
+    return any(ledger.supplied.values())
 
 
 @rule(steps.output, invariant="I-01", tickets=("FLINK-38544", "FLINK-39018"))
-def each_record_is_committed_once(ledger: Ledger, seen: Seen[Runs, int]) -> Judgement:
+def each_record_is_committed_once(ledger: Ledger, seen: Output) -> Judgement:
     """Once a checkpoint has completed before which all records came out, and nothing is left to do, each sink has
     committed all."""
-    if not ledger.is_live() or not ledger.is_settled() or ledger.failures.count or ledger.covering() is None:
-        return False
-    return _all_committed(ledger, seen.operands[0])
+    return _all_committed(ledger, seen.operands[0], failed=False)
 
 
 @rule(steps.output, invariant="I-104", tickets=("FLINK-38544", "FLINK-39018"))
-def failures_do_not_change_what_is_committed(ledger: Ledger, seen: Seen[Runs, int]) -> Judgement:
+def failures_do_not_change_what_is_committed(ledger: Ledger, seen: Output) -> Judgement:
     """Also after failures, wherever they struck, each sink has committed all records in the end."""
-    if not ledger.is_live() or not ledger.is_settled() or not ledger.failures.count or ledger.covering() is None:
-        return False
-    return _all_committed(ledger, seen.operands[0])
-
-
-def _all_committed(ledger: Ledger, sink: int) -> Judgement:
-    if left := _missing(ledger, sink):
-        owed = f"sink {sink} must have committed all records that were supplied"
-        return Broken(LOST, owed, f"{named(left)}: not committed")
-    return ledger.total > 0
+    return _all_committed(ledger, seen.operands[0], failed=True)
 
 
 @rule(steps.output, invariant="I-101")
-def what_is_prepared_is_committed_in_the_end(ledger: Ledger, seen: Seen[Runs, int]) -> Judgement:
+def what_is_prepared_is_committed_in_the_end(ledger: Ledger, seen: Output) -> Judgement:
     """When nothing is left to do, and no message was lost, each transaction is committed that the newest completed
     checkpoint has prepared."""
     (sink,) = seen.operands
-    checkpoints = ledger.checkpoints
-    newest = checkpoints.known.get(checkpoints.point)
+    newest = ledger.checkpoints.known.get(ledger.checkpoints.point)
     if newest is None or newest.contents is None or newest.losses != ledger.failures.losses:
         return False
-    if not ledger.is_live() or not ledger.is_idle() or not ledger.runs():
+    if not ledger.is_idle() or not ledger.runs():
         return False
-    for transaction in newest.contents.prepared[sink]:
-        if transaction not in ledger.sinks[sink].transactions:
+    prepared = newest.contents.prepared[sink]
+    for one in prepared:
+        if one not in ledger.sinks[sink].transactions:
             owed = f"checkpoint {newest.number} has completed, and its transactions are committed"
-            return Broken(LOST, owed, f"sink {sink} has not committed transaction {transaction.checkpoint} of subtask"
-                          f" {transaction.subtask}")  # fmt: skip
-    return bool(newest.contents.prepared[sink])
+            return Broken(LOST, owed, f"transaction {one.checkpoint} of subtask {one.subtask} of sink {sink} is not")
+    return bool(prepared)
 
 
 @rule(steps.output, invariant="I-100")
-def the_output_is_what_was_committed(ledger: Ledger, seen: Seen[Runs, int]) -> Judgement:
+def the_output_is_what_was_committed(ledger: Ledger, seen: Output) -> Judgement:
     """The output of a sink is what it has committed, ascending."""
     (sink,) = seen.operands
-    last, size = -1, 0
     mine = ledger.sinks[sink]
-    for one in records_of(seen.value):
-        if one <= last or one not in mine.records:
-            how = DUPLICATED if one == last else FailureClass.CORRUPTED
-            return Broken(how, f"the output of sink {sink} is what it has committed, each record once, ascending",
-                          f"there is {named((one,))} behind {named((last,))}")  # fmt: skip
-        last, size = one, size + 1
-    if size != mine.here:
-        owed = f"sink {sink} has committed {mine.here} records, which are its output"
-        return Broken(LOST if size < mine.here else DUPLICATED, owed, f"its output has {size}")
-    return size > 0
+    there = mine.before.copy()
+    twice = there.add(seen.value)
+    owed = f"the output of sink {sink} is what it has committed, each record once"
+    if twice:
+        return Broken(DUPLICATED, owed, f"{named(twice)}: twice")
+    if more := there.without(mine.records):
+        return Broken(FailureClass.CORRUPTED, owed, f"{named(more)}: not committed")
+    if left := mine.records.without(there):
+        return Broken(LOST, owed, f"{named(left)}: not there")
+    if any(one.first > other.first for one, other in zip(seen.value, seen.value[1:], strict=False)):
+        return Broken(FailureClass.REORDERED, f"the output of sink {sink} is ascending", "it is not")
+    return bool(seen.value)
 
 
 # ---- what is counted -------------------------------------------------------------------------------------------------
-def _counted(ledger: Ledger, seen: Seen[tuple[OperatorState, ...], int]) -> Judgement:
+def _counted(ledger: Ledger, seen: States) -> Judgement:
     """Judges whether a vertex has counted, or has read, exactly what was supplied."""
     (vertex,) = seen.operands
     graph = ledger.graph
     if vertex in graph.sources:
-        places = {one.split: one.offset for state in seen.value for one in state.splits}
+        offsets = {one.split: one.offset for state in seen.value for one in state.splits}
         for split in ledger.config.splits_of(vertex):
-            offset = places.get(split, 0)
-            if offset != ledger.supplied[split]:
+            if offsets.get(split, 0) != ledger.supplied[split]:
                 owed = f"split {split} has {ledger.supplied[split]} records, and nothing holds up its reader"
-                return Broken(STUCK, owed, f"{offset} of them were emitted")
+                return Broken(STUCK, owed, f"{offsets.get(split, 0)} of them were emitted")
         return True
-    kept = vertex in graph.joins
-    if vertex not in graph.counts and not kept:
+    if vertex not in graph.counts and vertex not in graph.joins:
         return False
+    kept = vertex in graph.joins
     paths = (graph.kept if kept else graph.paths)[vertex]
+    supplied = Records.up_to({split: ledger.supplied[split] for split in paths})
     for states in [[one] for one in seen.value] if kept else [seen.value]:
-        arrived = Arrived(one.records for one in states)
-        if arrived.twice:
-            return Broken(DUPLICATED, f"vertex {vertex} gets each record once", f"{named(arrived.twice)} came twice")
-        left = [one for split in paths for one in arrived.records.missing(split, ledger.supplied[split])]
-        if left:
+        there = Records()
+        twice = there.add(run for one in states for run in one.records)
+        if more := twice or there.without(supplied):
+            return Broken(DUPLICATED, f"vertex {vertex} gets each record once", f"{named(more)}: twice, or made up")
+        if left := supplied.without(there):
             return Broken(LOST, f"vertex {vertex} gets each record that was supplied", f"{named(left)} did not come")
-        if arrived.records.size > sum(ledger.supplied[split] for split in paths):
-            return Broken(DUPLICATED, f"vertex {vertex} gets what was supplied", "it has more")
-    return ledger.total > 0
+    return any(ledger.supplied.values())
 
 
 @rule(steps.state, invariant="I-22", needs=READBACK)
-def all_that_is_supplied_comes_out(ledger: Ledger, seen: Seen[tuple[OperatorState, ...], int]) -> Judgement:
+def all_that_is_supplied_comes_out(ledger: Ledger, seen: States) -> Judgement:
     """When nothing is left to do and no operator stands still, each reader has emitted all records of its splits, and
     each count and broadcast state has each of them once."""
-    if not ledger.is_live() or not ledger.is_settled() or not ledger.supplied_here or ledger.stopping:
+    if not ledger.is_settled() or not ledger.supplied_here or ledger.stopping:
         return False
     return _counted(ledger, seen)
 
 
-@rule(steps.state, invariant="I-03", needs=READBACK, tickets=("FLINK-40016", "FLINK-39018", "FLINK-38544"))
-def a_restored_job_holds_exactly_the_cut(ledger: Ledger, seen: Seen[tuple[OperatorState, ...], int]) -> Judgement:
+@rule(steps.state, invariant="I-03", needs=READBACK, tickets=IN_RECOVERED_CHECKPOINTS)
+def a_restored_job_holds_exactly_the_cut(ledger: Ledger, seen: States) -> Judgement:
     """A job that was restored, in any design and with any parallelism, and has nothing left to do before records are
     supplied, has counted exactly what was emitted in front of the cut."""
-    if not ledger.is_live() or not ledger.is_settled() or ledger.supplied_here or not ledger.checkpoints.restored:
+    if not ledger.is_settled() or ledger.supplied_here or not ledger.checkpoints.restored:
         return False
     return _counted(ledger, seen)
 
 
+# ---- everything comes to an end --------------------------------------------------------------------------------------
 @rule(*steps.ACTS, invariant="I-98", after_learning=True)
 def every_checkpoint_ends(ledger: Ledger, seen: Acted) -> Judgement:
     """When nothing is left to do, each checkpoint has ended that was triggered, unless an operator stands still or a
     message was lost; it expires all the same."""
-    if not ledger.is_idle() or not ledger.is_live() or not ledger.checkpoints.known:
+    if not ledger.is_idle() or not ledger.checkpoints.known:
         return False
-    if held := ledger.holding():
-        return Broken(STUCK, f"nothing is left to do, so checkpoint {held[0]} must have ended", "it is pending")
+    for one in ledger.checkpoints.pending.values():
+        if ledger.holding(one):
+            return Broken(STUCK, f"nothing is left to do, so checkpoint {one.number} must have ended", "it is pending")
     return True
 
 
 @rule(*steps.ACTS, invariant="I-98", after_learning=True, tickets=("FLINK-38544",))
 def every_restore_ends(ledger: Ledger, seen: Acted) -> Judgement:
     """When nothing is left to do and no operator stands still, every task runs or has finished."""
-    if not (ledger.is_settled() and ledger.is_live() and ledger.tells_states) or ledger.failures.losses:
+    if not ledger.is_settled() or not ledger.tells_states or ledger.failures.losses:
         return False
     for task, state in enumerate(ledger.states):
         if state is not TaskState.RUNNING and state is not TaskState.FINISHED:
@@ -215,7 +210,7 @@ def every_restore_ends(ledger: Ledger, seen: Acted) -> Judgement:
 @rule(steps.settle, invariant="I-22", needs=STEPS)
 def who_waits_has_nothing_to_do(ledger: Ledger, seen: Seen[bool, str]) -> Judgement:
     """A thread that waits has nothing to do until it is said to be woken: if all wait, nothing happens by itself."""
-    if not ledger.threads.was_idle or not ledger.is_live():
+    if not ledger.threads.was_idle:
         return False
     if seen.signals:
         return Broken(STUCK, "every thread waits, so nothing happens", f"{len(seen.signals)} things were signalled")
@@ -236,61 +231,36 @@ def who_acts_is_a_thread_of_the_job(ledger: Ledger, seen: Seen[tuple[str, ...]])
 @rule(steps.settle, invariant="I-107", after_learning=True)
 def what_was_waited_for_has_happened(ledger: Ledger, seen: Seen[bool, str]) -> Judgement:
     """If the engine says that something has happened that was waited for, it has."""
-    if not seen.value:
-        return False
-    until = Until(seen.operands[0])
-    if until is Until.NO_CHECKPOINT and ledger.checkpoints.pending:
-        return Broken(PROTOCOL, "no checkpoint is pending", f"{next(iter(ledger.checkpoints.pending))} is")
-    if until is Until.RUNNING and ledger.tells_states and not (ledger.runs() or ledger.status):
-        return Broken(PROTOCOL, "every task runs or has finished, or the job is over", "not every task does")
-    if until is Until.OVER and ledger.status is None:
-        return Broken(PROTOCOL, "the job is over", "it has not said so")
-    return True
+    has_not = {
+        Until.NO_CHECKPOINT: ledger.checkpoints.pending,
+        Until.RUNNING: ledger.tells_states and not (ledger.runs() or ledger.status),
+        Until.OVER: ledger.status is None,
+    }.get(Until(seen.operands[0]))
+    if seen.value and has_not:
+        return Broken(PROTOCOL, f"the engine says that it has come to this: {seen.operands[0]}", "it has not")
+    return seen.value
 
 
 # ---- failures --------------------------------------------------------------------------------------------------------
-@rule(*steps.HEARS, invariant="I-90", after_learning=True, signals=(JobTaskChanged, FailureStruck))
-def a_task_fails_of_what_was_made_to_fail(ledger: Ledger, seen: Acted) -> Judgement:
-    """A task fails only after something was made to fail, with that as its cause; the others are cancelled. What was
-    asked for strikes, once."""
-    return found(ledger, "failed", "struck")
-
-
-@rule(*steps.HEARS, invariant="I-89", after_learning=True, signals=(JobTaskChanged,))
-def task_states_follow_each_other(ledger: Ledger, seen: Acted) -> Judgement:
-    """A task initializes, runs and finishes; in between it may fail or be cancelled, and begin anew."""
-    return found(ledger, "state")
-
-
-@rule(*steps.HEARS, invariant="I-103", after_learning=True, signals=(JobRestarted,), tickets=("FLINK-25191",))
-def a_failover_restores_the_newest_checkpoint(ledger: Ledger, seen: Acted) -> Judgement:
-    """A failover restores the newest completed checkpoint that is no savepoint, or the one with which the job began."""
-    return found(ledger, "point")
-
-
-@rule(*steps.HEARS, invariant="I-106", after_learning=True, signals=(JobRestarted,), tickets=("FLINK-25191",))
-def no_failover_restores_a_savepoint(ledger: Ledger, seen: Acted) -> Judgement:
-    """A savepoint that was taken in this job is restored by the user only."""
-    return found(ledger, "savepoint restored")
-
-
-@rule(*steps.HEARS, invariant="I-103", after_learning=True, signals=(JobRestarted,))
-def connected_tasks_are_restarted_together(ledger: Ledger, seen: Acted) -> Judgement:
-    """With a task, all tasks are restarted that are connected with it; without regions, all."""
-    return found(ledger, "region")
-
-
-@rule(*steps.HEARS, invariant="I-57", after_learning=True, signals=(JobRestarted,))
-def a_job_is_restarted_only_after_failures(ledger: Ledger, seen: Acted) -> Judgement:
-    """Tasks are restarted after something has failed, or after more checkpoints in a row have failed than are
-    tolerated, for reasons that count."""
-    return found(ledger, "tolerated")
+_said("a-task-fails-of-what-was-made-to-fail", "I-90", "A task fails only after something was made to fail, with that"
+      " as its cause; the others are cancelled. What was asked for strikes, once.", JobTaskChanged,
+      ports.FailureStruck)  # fmt: skip
+_said("task-states-follow-each-other", "I-89", "A task initializes, runs and finishes; in between it may fail or be"
+      " cancelled, and begin anew.", JobTaskChanged)  # fmt: skip
+_said("a-failover-restores-the-newest-checkpoint", "I-103", "A failover restores the newest completed checkpoint that"
+      " is no savepoint, or the one with which the job began.", JobRestarted, tickets=("FLINK-25191",))  # fmt: skip
+_said("no-failover-restores-a-savepoint", "I-106", "A savepoint that was taken in this job is restored by the user"
+      " only.", JobRestarted, tickets=("FLINK-25191",))  # fmt: skip
+_said("connected-tasks-are-restarted-together", "I-103", "With a task, all tasks are restarted that are connected"
+      " with it; without regions, all.", JobRestarted)  # fmt: skip
+_said("a-job-is-restarted-only-after-failures", "I-57", "Tasks are restarted after something has failed, or after"
+      " more checkpoints in a row have failed than are tolerated, for reasons that count.", JobRestarted)  # fmt: skip
 
 
 @rule(*steps.ACTS, invariant="I-57", after_learning=True)
 def too_many_failed_checkpoints_restart_the_job(ledger: Ledger, seen: Acted) -> Judgement:
     """When more checkpoints in a row have failed than are tolerated, all tasks are restarted."""
-    if not ledger.is_idle() or not ledger.is_live() or not ledger.failures.counted_for_certain:
+    if not ledger.is_idle() or not ledger.failures.certain:
         return False
     if ledger.failures.must_restart:
         most = ledger.config.settings.tolerable
@@ -299,64 +269,52 @@ def too_many_failed_checkpoints_restart_the_job(ledger: Ledger, seen: Acted) -> 
     return True
 
 
-@rule(*steps.HEARS, invariant="I-106", after_learning=True, signals=(JobRestarted,), tickets=("FLINK-26783",))
-def a_job_that_was_stopped_is_not_restarted(ledger: Ledger, seen: Acted) -> Judgement:
-    """Once the savepoint is complete with which a job is stopped, a failure lets the job fail."""
-    return found(ledger, "stopped") if ledger.stopped else False
+_said("a-job-that-was-stopped-is-not-restarted", "I-106", "Once the savepoint is complete with which a job is"
+      " stopped, a failure lets the job fail.", JobRestarted, tickets=("FLINK-26783",),
+      when=lambda ledger: ledger.stopped)  # fmt: skip
 
 
 # ---- the end ---------------------------------------------------------------------------------------------------------
-@rule(*steps.HEARS, invariant="I-88", after_learning=True, signals=(JobOver,))
-def a_job_finishes_when_all_is_committed(ledger: Ledger, seen: Acted) -> Judgement:
-    """A job whose sources have ended finishes only once its sinks have committed all records."""
-    if ledger.status is not JobStatus.FINISHED or ledger.stopped:
-        return False
-    return found(ledger, "finished")
-
-
-@rule(*steps.HEARS, invariant="I-92", after_learning=True, signals=(JobOver,))
-def a_job_is_over_once_and_for_a_reason(ledger: Ledger, seen: Acted) -> Judgement:
-    """A job finishes when its sources have ended or it was stopped, is canceled if the user cancels it, and fails if it
-    cannot be restarted."""
-    return found(ledger, "over")
+_said("a-job-finishes-when-all-is-committed", "I-88", "A job whose sources have ended finishes only once its sinks"
+      " have committed all records.", JobOver,
+      when=lambda ledger: ledger.status is JobStatus.FINISHED and (not ledger.stopped))  # fmt: skip
+_said("a-job-is-over-once-and-for-a-reason", "I-92", "A job finishes when its sources have ended or it was stopped,"
+      " is canceled if the user cancels it, and fails if it cannot be restarted.", JobOver)  # fmt: skip
 
 
 @rule(steps.output, invariant="I-33")
-def a_job_whose_sources_have_ended_finishes(ledger: Ledger, seen: Seen[Runs, int]) -> Judgement:
+def a_job_whose_sources_have_ended_finishes(ledger: Ledger, seen: Output) -> Judgement:
     """In the end a job is over whose sources have all ended, or that was stopped with a savepoint that has
     completed."""
     if not (ledger.closing and (ledger.has_all_ended() or ledger.stopped)):
         return False
-    if ledger.is_live() and ledger.is_settled():
+    if ledger.is_settled():
         return Broken(STUCK, "all sources have ended, and one checkpoint after the other, so the job must be over",
                       "it is not")  # fmt: skip
     return True
 
 
 @rule(steps.output, invariant="I-106")
-def a_job_is_stopped_when_its_savepoint_is_committed(ledger: Ledger, seen: Seen[Runs, int]) -> Judgement:
+def a_job_is_stopped_when_its_savepoint_is_committed(ledger: Ledger, seen: Output) -> Judgement:
     """A job that was stopped with a savepoint and has finished has committed exactly what was emitted before that."""
     (sink,) = seen.operands
     one = ledger.checkpoints.known.get(ledger.stopped)
     if one is None or one.contents is None or ledger.status is not JobStatus.FINISHED:
         return False
-    for split in ledger.graph.paths[sink]:
-        offset = one.contents.offset(split)
-        if left := list(ledger.sinks[sink].records.missing(split, offset)):
-            return Broken(LOST, f"the job was stopped with savepoint {one.number}, whose records are committed",
-                          f"{named(left)}: not committed")  # fmt: skip
-        end = record(split, offset)
-        if more := [other for other in records_of(seen.value) if split_of(other) == split and other >= end]:
-            return Broken(
-                DUPLICATED, f"sources emit nothing behind savepoint {one.number}", f"{named(more)}: committed"
-            )
+    cut, committed = one.contents.offsets, ledger.sinks[sink].records
+    emitted = Records.up_to({split: cut[split] for split in ledger.graph.paths[sink]})
+    owed = f"the job was stopped with savepoint {one.number}: what is in front of it is committed, and nothing else"
+    if left := emitted.without(committed):
+        return Broken(LOST, owed, f"{named(left)}: not committed")
+    if more := committed.without(emitted):
+        return Broken(DUPLICATED, owed, f"{named(more)}: committed")
     return True
 
 
 @rule(steps.work_after_the_end, invariant="I-92")
 def a_job_that_is_over_does_nothing(ledger: Ledger, seen: Seen[Turn, str]) -> Judgement:
     """Once the job is over, every thread says so, and does nothing."""
-    if seen.value is OVER and not seen.signals:
+    if seen.value is Turn.OVER and not seen.signals:
         return True
     return Broken(PROTOCOL, "the job is over, so nothing happens any more", f"a thread answered {seen.value}")
 
@@ -366,34 +324,110 @@ def a_cancelled_job_is_over(ledger: Ledger, seen: Acted) -> Judgement:
     """When a job was cancelled, whatever it did, and nothing is left to do, it is over."""
     if not ledger.cancelled:
         return False
-    if ledger.is_live() and ledger.is_idle():
+    if ledger.is_idle():
         return Broken(STUCK, "the job was cancelled, and nothing is left to do, so it must be over", "it is not")
     return ledger.status is not None
 
 
-@rule(steps.trigger, steps.trigger_after_the_end, invariant="I-45")
-def a_checkpoint_is_refused_for_a_reason(ledger: Ledger, seen: Seen[Triggered, str]) -> Judgement:
-    """A checkpoint is triggered if all tasks run and nothing stands against it, and refused when the job is over."""
-    reasons = ledger.refusal(seen.operands[0])
-    if seen.value.refused is None:
-        if ledger.status is not None:
-            return Broken(PROTOCOL, "the job is over, so no checkpoint is triggered", "one was")
-        return True
-    if seen.value.refused not in reasons:
-        return Broken(PROTOCOL, "no such thing stands against a checkpoint", f"it was refused: {seen.value.refused}")
-    return seen.value.refused is not Refusal.NOT_RUNNING
-
-
-# ---- resources -------------------------------------------------------------------------------------------------------
 @rule(steps.resources, invariant="I-93", needs=RESOURCES)
-def a_job_that_is_over_holds_nothing(ledger: Ledger, seen: Seen[Resources]) -> Judgement:
+def a_job_that_is_over_holds_nothing(ledger: Ledger, seen: Seen[ports.Resources]) -> Judgement:
     """Once a job is over, no worker holds a segment, a file, a listener or a future of it."""
     if ledger.phase != "over":
         return False
-    for what in Resources.__struct_fields__:
+    for what in ports.Resources.__struct_fields__:
         if held := getattr(seen.value, what):
             return Broken(FailureClass.LEAKED, "the job is over, so nothing is held", f"{counted(held, what)} left")
     return True
 
 
 adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES)
+
+
+# ---- what a checkpoint holds -----------------------------------------------------------------------------------------
+_holds("no-record-is-missing-in-a-checkpoint", "I-04", "In a completed checkpoint, each record that a source counts"
+       " as emitted is in flight on its way, or in the state of each vertex behind.", "FLINK-40016",
+       "FLINK-39018")  # fmt: skip
+_holds("a-record-is-in-a-checkpoint-once", "I-34", "In a completed checkpoint, no record is in flight twice, in"
+       " flight and in the state behind, or in a state twice.", "FLINK-40016", "FLINK-39523")  # fmt: skip
+_holds("nothing-in-a-checkpoint-is-from-behind-the-cut", "I-36", "In a completed checkpoint, there is no record that"
+       " its source does not count as emitted.", "FLINK-20654")  # fmt: skip
+_holds("each-split-is-in-one-place", "I-102", "In a completed checkpoint, each split is not assigned, or is with one"
+       " reader, at one position.")  # fmt: skip
+_holds("records-of-a-key-are-counted-in-order", "I-02", "Records of one split and key are counted in their order,"
+       " over failures and restores, where each record with that key takes the same way.", "FLINK-17564",
+       when=lambda one: one.graph.counts)  # fmt: skip
+_holds("what-is-in-flight-is-stored-in-order", "I-05", "Of each channel, the input state and then the output state"
+       " are the records in the order in which they were sent.", "FLINK-39523",
+       when=lambda one: one.flying)  # fmt: skip
+_holds("an-aligned-checkpoint-has-no-channel-state", "I-10", "An aligned checkpoint and a savepoint have no channel"
+       " state.", "FLINK-18136", when=lambda one: one.checkpoint.kind in ALIGNED)  # fmt: skip
+_holds("pointwise-and-broadcast-edges-have-no-channel-state", "I-12", "Forward, rescale and broadcast edges have no"
+       " channel state.", when=lambda one: any(edge.kind in STATELESS for edge in one.graph.edges))  # fmt: skip
+_holds("broadcast-reaches-each-subtask-once", "I-83", "In a completed checkpoint, each subtask with broadcast state"
+       " has each record of it once.", when=lambda one: one.graph.joins)  # fmt: skip
+_holds("offsets-never-go-back", "I-105", "From one completed checkpoint to the next, and after a restore, no split"
+       " goes back.")  # fmt: skip
+_holds("a-checkpoint-has-the-state-of-every-subtask", "I-52", "A completed checkpoint has the state of each subtask"
+       " of each vertex.")  # fmt: skip
+
+
+@rule(steps.snapshot, invariant="I-45")
+def only_a_completed_checkpoint_can_be_read(ledger: Ledger, seen: Seen[ports.JobCheckpoint | None, int]) -> Judgement:
+    """What a completed checkpoint holds can be read as long as the job exists, with its number and kind, and nothing of
+    any other checkpoint."""
+    one = ledger.checkpoints.known.get(seen.operands[0])
+    if one is None:
+        return False
+    found = None if seen.value is None else (seen.value.checkpoint, seen.value.kind)
+    if found == ((one.number, one.kind) if one.is_completed else None):
+        return True
+    how = "is complete, and can be read" if one.is_completed else "is not complete, so it cannot be read"
+    return Broken(LOST if found is None else PROTOCOL, f"{one.kind} checkpoint {one.number} {how}",
+                  "it is not there" if found is None else f"there is the {found[1]} checkpoint {found[0]}")  # fmt: skip
+
+
+# ---- how checkpoints end ---------------------------------------------------------------------------------------------
+_said("a-checkpoint-completes-when-every-task-has-acknowledged-it", "I-58", "A checkpoint completes only once every"
+      " task that has not finished had a turn, and a message of it has arrived, since the checkpoint was triggered.",
+      CheckpointCompleted)  # fmt: skip
+_said("a-checkpoint-ends-once", "I-45", "A checkpoint that was triggered completes or fails, once.",
+      CheckpointCompleted, CheckpointFailed)  # fmt: skip
+_said("no-older-checkpoint-completes-later", "I-45", "When a checkpoint has completed that is no savepoint, no older"
+      " one completes that is none.", CheckpointCompleted)  # fmt: skip
+_said("a-checkpoint-fails-for-the-reason-it-gives", "I-57", "A checkpoint expires after the timeout, is subsumed by a"
+      " newer one, is declined by a task that is not ready, or fails of what was made to fail. A savepoint is not"
+      " subsumed.", CheckpointFailed)  # fmt: skip
+
+
+@rule(steps.trigger, steps.stop_with_savepoint, invariant="I-45", after_learning=True)
+def ids_of_checkpoints_increase(ledger: Ledger, seen: Seen[ports.Triggered]) -> Judgement:
+    """A checkpoint has a larger id than all before it, also over restarts and restores."""
+    return ledger.found.get("ids-of-checkpoints-increase") or seen.value.checkpoint > 0
+
+
+@rule(steps.trigger, steps.trigger_after_the_end, invariant="I-45")
+def a_checkpoint_is_refused_for_a_reason(ledger: Ledger, seen: Seen[ports.Triggered, str]) -> Judgement:
+    """A checkpoint is triggered if all tasks run and nothing stands against it, and refused when the job is over."""
+    if seen.value.refused is None:
+        return ledger.status is None or Broken(PROTOCOL, "the job is over, so no checkpoint is triggered", "one was")
+    if seen.value.refused not in ledger.refusal(seen.operands[0]):
+        return Broken(PROTOCOL, "no such thing stands against a checkpoint", f"it was refused: {seen.value.refused}")
+    return seen.value.refused is not ports.Refusal.NOT_RUNNING
+
+
+@rule(*steps.ACTS, invariant="I-54", after_learning=True, tickets=("FLINK-39018", "FLINK-38544"),
+      needs=PASSES_LOCALLY | PASSES_REMOTELY)  # fmt: skip
+def operators_that_stand_still_hold_up_no_checkpoint(ledger: Ledger, seen: Acted) -> Judgement:
+    """Once all tasks are ready, an unaligned checkpoint completes although operators stand still, or data that was
+    recovered is not taken."""
+    if not ledger.throttled or not ledger.is_idle():
+        return False
+
+    def passes(one: Checkpoint) -> bool:
+        return one.kind is CheckpointKind.UNALIGNED and one.all_ready and one.passes
+
+    for one in ledger.checkpoints.pending.values():
+        if passes(one) and one.losses == ledger.failures.losses:
+            owed = f"all tasks were ready, so the unaligned checkpoint {one.number} completes"
+            return Broken(STUCK, owed, "nothing is left to do, and it is pending")
+    return any(one.is_completed and passes(one) for one in ledger.checkpoints.known.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from conformance import ports
 from conformance.components.pipeline.graph import HOW
 from conformance.components.pipeline.ledger import Ledger
 from conformance.driver import DISABLED, NO_OPERANDS, Steps, always
@@ -11,21 +12,7 @@ from conformance.models.answers import whether
 from conformance.models.designs import recovers
 from conformance.models.faults import fault_step
 from conformance.models.lifetime import alive, resources_step
-from conformance.ports import (
-    Answer,
-    Capability,
-    CheckpointKind,
-    FailurePoint,
-    FailureTarget,
-    JobCheckpoint,
-    OperatorState,
-    PipelinePort,
-    Recovery,
-    Runs,
-    Triggered,
-    Turn,
-    Until,
-)
+from conformance.ports import Answer, Capability, CheckpointKind, PipelinePort, Recovery, Until
 
 LIVE, OVER, DEPLOYED, FAILED = ("live",), ("over",), ("live", "over"), ("failed",)
 ALWAYS = (*DEPLOYED, *FAILED)
@@ -40,10 +27,9 @@ step = STEPS.step
 # ---- when ------------------------------------------------------------------------------------------------------------
 def supplied(ledger: Ledger) -> Sequence[tuple[int, int]]:
     """The splits of sources that have not ended, with so many further records."""
-    graph = ledger.graph
     return [
         (split, portion)
-        for vertex in graph.sources
+        for vertex in ledger.graph.sources
         if vertex not in ledger.ended
         for split in ledger.config.splits_of(vertex)
         if ledger.supplied[split] < MOST_RECORDS
@@ -68,23 +54,20 @@ def kinds(ledger: Ledger) -> Sequence[tuple[str]]:
     return _KINDS if ledger.config.settings.unaligned else _ALIGNED_KINDS
 
 
-_KINDS = [(kind.value,) for kind in CheckpointKind] + [(CheckpointKind.UNALIGNED.value,)] * 2
-_ALIGNED_KINDS = [(CheckpointKind.ALIGNED.value,), (CheckpointKind.SAVEPOINT.value,), (CheckpointKind.ALIGNED.value,),
-                  (CheckpointKind.UNALIGNED.value,)]  # fmt: skip
+_ALIGNED = (CheckpointKind.ALIGNED.value,)
+_KINDS = [*[(kind.value,) for kind in CheckpointKind], *[(CheckpointKind.UNALIGNED.value,)] * 2]
+_ALIGNED_KINDS = [_ALIGNED, _ALIGNED, (CheckpointKind.SAVEPOINT.value,), (CheckpointKind.UNALIGNED.value,)]
 
 
 def failing(ledger: Ledger) -> Sequence[tuple[str, int, str]]:
     """Each task, each worker, the job master and the job, now or at each point."""
+    targets = ports.FailureTarget
+    counts = {targets.TASK: len(ledger.graph.tasks), targets.WORKER: ledger.config.settings.workers}
     return [
         (target.value, number, point.value)
-        for target, count in (
-            (FailureTarget.TASK, len(ledger.graph.tasks)),
-            (FailureTarget.WORKER, ledger.config.settings.workers),
-            (FailureTarget.MASTER, 1),
-            (FailureTarget.JOB, 1),
-        )
-        for number in range(count)
-        for point in FailurePoint
+        for target in targets
+        for number in range(counts.get(target, 1))
+        for point in ports.FailurePoint
     ]
 
 
@@ -104,7 +87,7 @@ _UNTIL = [(one.value,) for one in (Until.NO_CHECKPOINT, Until.RUNNING, Until.IDL
 
 def able(ledger: Ledger) -> Sequence[tuple[str]]:
     """The threads that may have something to do."""
-    return ledger.threads.drawn()
+    return ledger.threads.drawn() if ledger.threads.steps else DISABLED
 
 
 def carrying(ledger: Ledger) -> Sequence[tuple[str]]:
@@ -114,10 +97,9 @@ def carrying(ledger: Ledger) -> Sequence[tuple[str]]:
 
 def passing(ledger: Ledger) -> Sequence[tuple[int]]:
     """So much time that alignments time out, or checkpoints expire."""
-    if Capability.JOB_STEPS not in ledger.capabilities:
-        return DISABLED
     settings = ledger.config.settings
-    return [(max(1, settings.alignment_timeout),), (settings.checkpoint_timeout,)]
+    times = [(max(1, settings.alignment_timeout),), (settings.checkpoint_timeout,)]
+    return times if ledger.threads.steps else DISABLED
 
 
 def _reads_back(ledger: Ledger) -> bool:
@@ -126,9 +108,7 @@ def _reads_back(ledger: Ledger) -> bool:
 
 def readable(ledger: Ledger) -> Sequence[tuple[int]]:
     """The last two checkpoints and, more often, the completed ones that were not read."""
-    unread = list(ledger.checkpoints.unread())
-    known = list(ledger.checkpoints.known)[-2:]
-    return [(number,) for number in (*unread * 4, *known)]
+    return [(number,) for number in (*ledger.checkpoints.unread() * 4, *list(ledger.checkpoints.known)[-2:])]
 
 
 def with_state(ledger: Ledger) -> Sequence[tuple[int]]:
@@ -149,23 +129,15 @@ def killable(ledger: Ledger) -> Sequence[tuple[()]]:
 
 def restorable(ledger: Ledger) -> Sequence[tuple[int, str, str, bool]]:
     """The last checkpoints, each with other parallelisms and designs; now and then none."""
-    checkpoints = [
-        number
-        for number, one in ledger.checkpoints.known.items()
-        if one.is_completed and not one.ended and (not one.contents or one.contents.checkpoint.states)
-    ]
-    older = [number for number in ledger.checkpoints.saved if number not in ledger.checkpoints.known]
-    here = [*older[-1:], *checkpoints[-3:]] if _reads_back(ledger) else []
+    known = ledger.checkpoints.known
+    completed = [one for one in known.values() if one.is_completed and not one.ended]
+    read = [one.number for one in completed if not one.contents or one.contents.checkpoint.states]
+    older = [number for number in ledger.checkpoints.saved if number not in known]
+    here = [*older[-1:], *read[-3:]] if _reads_back(ledger) else []
     numbers = here if here and ledger.generation % 4 else [*here, 0]
     designs = [one for one in Recovery if one is not Recovery.NONE and recovers(one) <= ledger.capabilities]
     sides = (True, False) if Capability.OUTPUT_RECOVERED_UPSTREAM in ledger.capabilities else (True,)
-    return [
-        (number, how, design.value, side)
-        for number in numbers
-        for how in HOW
-        for design in designs
-        for side in sides
-    ]  # fmt: skip
+    return [(one, how, design.value, side) for one in numbers for how in HOW for design in designs for side in sides]
 
 
 # ---- the world around the job ----------------------------------------------------------------------------------------
@@ -184,18 +156,13 @@ def throttle(port: PipelinePort, ledger: Ledger, task: int, on: bool) -> Answer[
     return port.throttle(task, on)
 
 
-def triggering(result: Triggered) -> str:
-    """Describes the outcome of a trigger."""
-    return f"refused: {result.refused.value}" if result.refused else f"checkpoint {result.checkpoint}"
-
-
 @step("user", LIVE, when=kinds, begin=Ledger.act, learn=Ledger.triggered, weight=14)
-def trigger(port: PipelinePort, ledger: Ledger, kind: str) -> Answer[Triggered]:
+def trigger(port: PipelinePort, ledger: Ledger, kind: str) -> Answer[ports.Triggered]:
     return port.trigger(CheckpointKind(kind))
 
 
 @step("user", LIVE, when=stoppable, begin=Ledger.act, learn=Ledger.stop_triggered, weight=1)
-def stop_with_savepoint(port: PipelinePort, ledger: Ledger) -> Answer[Triggered]:
+def stop_with_savepoint(port: PipelinePort, ledger: Ledger) -> Answer[ports.Triggered]:
     return port.stop_with_savepoint()
 
 
@@ -205,19 +172,19 @@ def cancel(port: PipelinePort, ledger: Ledger) -> Answer[None]:
 
 
 trigger_after_the_end = trigger.also(
-    "job over", OVER, when=lambda ledger: [(CheckpointKind.ALIGNED.value,)] * len(alive(ledger)),
-    begin=lambda ledger, kind: ledger.begin_afterwards_of_job(), learn=Ledger.triggered, weight=2,
+    "job over", OVER, when=lambda ledger: [_ALIGNED] * len(alive(ledger)), begin=Ledger.act_afterwards,
+    learn=Ledger.triggered, weight=2,
 )  # fmt: skip
 
 
 # ---- what fails ------------------------------------------------------------------------------------------------------
-@step("driver", LIVE, when=failing, begin=Ledger.begin_fail, learn=Ledger.failed_now, weight=3,
+@step("driver", LIVE, when=failing, begin=Ledger.act, learn=Ledger.made_to_fail, weight=3,
       in_words=whether("it has failed, or waits for the point", "there is nothing that can fail"))  # fmt: skip
 def fail(port: PipelinePort, ledger: Ledger, target: str, number: int, point: str) -> Answer[bool]:
-    return port.fail(FailureTarget(target), number, FailurePoint(point))
+    return port.fail(ports.FailureTarget(target), number, ports.FailurePoint(point))
 
 
-@step("network", LIVE, when=carrying, begin=Ledger.begin_loss, learn=Ledger.lost, weight=1,
+@step("network", LIVE, when=carrying, begin=Ledger.act, learn=Ledger.lost, weight=1,
       in_words=whether("a message is lost", "there was no message"))  # fmt: skip
 def lose(port: PipelinePort, ledger: Ledger, thread: str) -> Answer[bool]:
     return port.lose(thread)
@@ -227,15 +194,15 @@ fault = fault_step(STEPS, LIVE, weight=4)
 
 
 # ---- the threads -----------------------------------------------------------------------------------------------------
-_TURNS: Mapping[Turn, str] = {
-    Turn.ACTED: "has done something",
-    Turn.WAITS: "has nothing to do",
-    Turn.OVER: "the job is over",
+_TURNS: Mapping[ports.Turn, str] = {
+    ports.Turn.ACTED: "has done something",
+    ports.Turn.WAITS: "has nothing to do",
+    ports.Turn.OVER: "the job is over",
 }
 
 
 @step("threads", LIVE, when=able, learn=Ledger.worked, weight=220, in_words=_TURNS.__getitem__)
-def work(port: PipelinePort, ledger: Ledger, thread: str) -> Answer[Turn]:
+def work(port: PipelinePort, ledger: Ledger, thread: str) -> Answer[ports.Turn]:
     return port.work(thread)
 
 
@@ -245,12 +212,11 @@ def anybody(ledger: Ledger) -> Sequence[tuple[str]]:
 
 
 work_after_the_end = work.also(
-    "job over", OVER, when=anybody, begin=lambda ledger, thread: ledger.begin_afterwards_of_job(),
-    learn=Ledger.worked, weight=4,
+    "job over", OVER, when=anybody, begin=Ledger.act_afterwards, learn=Ledger.worked, weight=4
 )  # fmt: skip
 
 
-@step("threads", LIVE, when=waits, begin=lambda ledger, until: ledger.act(), learn=Ledger.settled, weight=4,
+@step("threads", LIVE, when=waits, begin=Ledger.act, learn=Ledger.settled, weight=4,
       in_words=whether("that has happened", "that cannot happen"))  # fmt: skip
 def settle(port: PipelinePort, ledger: Ledger, until: str) -> Answer[bool]:
     return port.settle(Until(until))
@@ -263,26 +229,21 @@ def advance(port: PipelinePort, ledger: Ledger, milliseconds: int) -> Answer[Non
 
 # ---- what is observed ------------------------------------------------------------------------------------------------
 @step("observer", ALWAYS, when=readable, learn=Ledger.snapped, weight=8)
-def snapshot(port: PipelinePort, ledger: Ledger, checkpoint: int) -> Answer[JobCheckpoint | None]:
+def snapshot(port: PipelinePort, ledger: Ledger, checkpoint: int) -> Answer[ports.JobCheckpoint | None]:
     return port.snapshot(checkpoint)
 
 
 @step("observer", DEPLOYED, when=with_state, weight=2)
-def state(port: PipelinePort, ledger: Ledger, vertex: int) -> Answer[tuple[OperatorState, ...]]:
+def state(port: PipelinePort, ledger: Ledger, vertex: int) -> Answer[tuple[ports.OperatorState, ...]]:
     return port.state(vertex)
 
 
 @step("observer", DEPLOYED, when=with_output, weight=2)
-def output(port: PipelinePort, ledger: Ledger, sink: int) -> Answer[Runs]:
+def output(port: PipelinePort, ledger: Ledger, sink: int) -> Answer[ports.Runs]:
     return port.output(sink)
 
 
-def listed(ledger: Ledger) -> Sequence[tuple[()]]:
-    """If the scenario says who works next."""
-    return NO_OPERANDS if ledger.threads.steps else DISABLED
-
-
-@step("observer", LIVE, when=listed, weight=1)
+@step("observer", LIVE, when=lambda ledger: NO_OPERANDS if ledger.threads.steps else DISABLED, weight=1)
 def threads(port: PipelinePort, ledger: Ledger) -> Answer[tuple[str, ...]]:
     return port.threads()
 
@@ -291,7 +252,7 @@ resources = resources_step(STEPS, ALWAYS, weight=1)
 
 
 # ---- the life of the port --------------------------------------------------------------------------------------------
-@step("driver", DEPLOYED, when=killable, end=Ledger.kill, weight=2, crashes=True)
+@step("driver", DEPLOYED, when=killable, end=Ledger.fail, weight=2, crashes=True)
 def kill(port: PipelinePort, ledger: Ledger) -> Answer[None]:
     return port.release()
 
@@ -299,11 +260,9 @@ def kill(port: PipelinePort, ledger: Ledger) -> Answer[None]:
 @step("driver", FAILED, when=restorable, learn=Ledger.restore, weight=16, fresh_port=True)
 def restore(
     port: PipelinePort, ledger: Ledger, checkpoint: int, parallelism: str, recovery: str, output_on_downstream: bool
-) -> Answer[JobCheckpoint | None]:
-    if checkpoint == 0:
-        return None
+) -> Answer[ports.JobCheckpoint | None]:
     saved = ledger.checkpoints.saved.get(checkpoint)
-    return port.snapshot(checkpoint) if saved is None else saved[0]
+    return saved[0] if saved is not None else port.snapshot(checkpoint) if checkpoint else None
 
 
 ACTS = (work, settle)
