@@ -107,7 +107,7 @@ def shrink(
             better = _Keeper(output, scenario, reduction)
             reduction.better = better.keep
             try:
-                reduction.go_on(budget - reduction.runs)
+                reduction.go_on(budget - reduction.spent)
             finally:
                 better.remember()
             reduced = reduction.result()

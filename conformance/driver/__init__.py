@@ -8,6 +8,7 @@ from conformance.driver.component import Bound, Component, Components, Defined, 
 from conformance.driver.drain import Drain, Each, End, Once, While
 from conformance.driver.judgement import Broken, FailureClass, Judgement, Kind, Level, Unsure, Verdict
 from conformance.driver.ledger import BROKEN, FAILING, NEXT_CALL, Faults, PortLedger
+from conformance.driver.levels import Levels
 from conformance.driver.own_rules import (
     ANSWERS,
     COMES_TO_AN_END,
@@ -69,6 +70,7 @@ __all__ = [
     "Judgement",
     "Kind",
     "Level",
+    "Levels",
     "Log",
     "Move",
     "Never",

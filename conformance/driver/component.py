@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from conformance.driver.drain import Drain
 from conformance.driver.ledger import PortLedger
+from conformance.driver.levels import Levels
 from conformance.driver.own_rules import OF_THREADS
 from conformance.driver.rule import NOTHING, Property
 from conformance.driver.setting import NO_SETTINGS, Settings
@@ -82,9 +83,9 @@ def _none_alike(config: Any) -> Mapping[str, int]:
 class Component:
     """All that engines, replay and reports need to know about a component.
 
-    Raises: ValueError if a bound, a bias or a prefix names a step that the component does not have, if two steps have
-    one name, or a step that of a turn or of the making of a port, or if the component has threads and lacks a rule of
-    waiting threads.
+    Raises: ValueError if a bound, a bias, a prefix or a level names a step that the component does not have, if two
+    steps have one name, or a step that of a turn or of the making of a port, or if the component has threads and lacks
+    a rule of waiting threads.
     """
 
     name: str
@@ -137,6 +138,8 @@ class Component:
 
     contains: tuple[str, ...] = ()
     """The names of the components that it is made of. What is wrong in one of them may show in this one, too."""
+    levels: Levels | None = None
+    """How a reduction begins; None: a run takes so little time that a reduction tries all configurations and steps."""
 
     def __post_init__(self) -> None:
         if not any(self.final_phase in one.during for one in self.steps):
@@ -153,9 +156,10 @@ class Component:
         weights = [one for shape in self.searched for one in (shape.weights, *shape.biases)]
         unknown += [key for one in weights for key in one if key not in keys]
         unknown += [one for bound in self.bounds.values() for one in bound.steps if one not in keys]
+        unknown += [one for one in (self.levels.names if self.levels else ()) if self.step(one) is None]
         if unknown:
             raise ValueError(
-                f"{self.name}: a bound, a bias or a prefix names {unknown[0]!r}, which is not one of its steps"
+                f"{self.name}: a bound, a bias, a prefix or a level names {unknown[0]!r}, which is not one of its steps"
             )
         slugs = [one.slug for one in self.properties]
         if self.threads and (missing := [slug for slug in OF_THREADS if slug not in slugs]):

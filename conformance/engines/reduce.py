@@ -4,6 +4,10 @@ A candidate counts only if it fails with the same signature: property, failure c
 failure showed. Deleting steps alone ends in local minima. The last stage therefore draws fresh scenarios, at most one
 and a half times as long as the best, and reduces those that fail with the signature. The budget is a number of runs, so
 that a reduction has the same result on every machine. A reduction that used up its budget can go on later.
+
+Where a run takes long, there are not enough of them for that. A component says then which coarse changes come first
+(`conformance.driver.Levels`): a smaller world with the same steps, parts and kinds of steps left out, and in the place
+of a stretch of turns a step that lets the implementation say who goes on. Each run counts for several in the budget.
 """
 
 from __future__ import annotations
@@ -12,8 +16,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.driver import Broken, Program, Run, run_scenario
+from conformance.driver import Broken, Levels, Program, Run, run_scenario
 from conformance.engines.interruption import NEVER, Interruption
+from conformance.engines.levels import (
+    groups_of_kinds,
+    stretches_of,
+    without_half_stretches,
+    without_parts,
+    without_stretches,
+)
 from conformance.engines.search import Search, Tables, tables
 from conformance.engines.simpler import (
     Rank,
@@ -91,7 +102,7 @@ def reduce(
     if budget <= 0:
         raise ValueError("the scenario was not reduced: every run would take too long")
     reduction = Reduction(program, scenario, alike=alike, judge=judge, interruption=interruption)
-    reduction.go_on(budget - reduction.runs)
+    reduction.go_on(budget - reduction.spent)
     return reduction.result()
 
 
@@ -131,6 +142,10 @@ class Reduction:
         self.better = better
         """Called with every scenario that is simpler than all before."""
         self._alike = alike or self.signature.__eq__
+        self._levels = levels = program.component.levels
+        self._cost, self._again, self._in_vain = (
+            (1, AGAIN, IN_VAIN) if levels is None else (levels.cost, levels.again, levels.in_vain)
+        )
         self._ranking = Ranking(program)
         self._known: dict[_Key, Scenario | None] = {}
         self._shortened_before: set[_Key] = set()
@@ -142,10 +157,18 @@ class Reduction:
         self.best = best
         """The simplest scenario known so far."""
 
+    @property
+    def spent(self) -> int:
+        """How much of a budget the runs so far are worth."""
+        return self.runs * self._cost
+
     def go_on(self, budget: int) -> bool:
-        """Go on for at most so many runs. Returns whether nothing is left to try."""
+        """Go on for at most so many runs; those of a component with levels count for several. Returns whether nothing
+        is left to try."""
         self._left = budget
         while not self.finished and self._left > 0:
+            if self._levels is not None:
+                self._made_coarser(self.best, self._levels)
             self._shortened(self.best)
             self.finished = not self._simpler_elsewhere() and self._left > 0 and self._draw_again()
         return self.finished
@@ -157,6 +180,60 @@ class Reduction:
             raise NotDeterministic
         interrupted = not self.finished and self._interruption.requested
         return Reduced(self.best, last.signature, last.broken, self.runs, self.finished, interrupted)
+
+    # ---- levels ------------------------------------------------------------------------------------------------------
+    def _made_coarser(self, scenario: Scenario, levels: Levels) -> None:
+        """Make coarse changes until none of them leads to anything simpler."""
+        while self._left > 0:
+            before = scenario
+            scenario = self._without_stretches(scenario, levels, len(stretches_of(levels, scenario.steps)))
+            scenario = self._without_kinds(scenario, levels)
+            scenario = self._in_a_smaller_world(scenario, levels)
+            while (found := self._first(scenario, without_parts(levels, scenario.steps))) is not None:
+                scenario = found
+            scenario = self._without_each_stretch(scenario, levels)
+            while (found := self._first(scenario, without_half_stretches(levels, scenario.steps))) is not None:
+                scenario = found
+            if scenario == before:
+                return
+
+    def _without_stretches(self, scenario: Scenario, levels: Levels, size: int) -> Scenario:
+        """Leave out so many stretches in a row, or put something simpler in their places, from the first to the
+        last."""
+        at = 0
+        while at < len(stretches := stretches_of(levels, scenario.steps)):
+            found = self._first(scenario, without_stretches(levels, scenario.steps, stretches[at : at + size]))
+            if found is None:
+                at += size
+            else:
+                scenario = found
+        return scenario
+
+    def _without_each_stretch(self, scenario: Scenario, levels: Levels) -> Scenario:
+        """Leave out half of the stretches, a quarter of them, down to each."""
+        size = len(stretches_of(levels, scenario.steps)) // 2
+        while size:
+            scenario = self._without_stretches(scenario, levels, size)
+            size //= 2
+        return scenario
+
+    def _without_kinds(self, scenario: Scenario, levels: Levels) -> Scenario:
+        """Leave out all steps of some kinds."""
+        for names in groups_of_kinds(levels):
+            fewer = tuple(step for step in scenario.steps if step[0] not in names)
+            if len(fewer) < len(scenario.steps):
+                scenario = self._first(scenario, iter((fewer,))) or scenario
+        return scenario
+
+    def _in_a_smaller_world(self, scenario: Scenario, levels: Levels) -> Scenario:
+        """Move to the simplest configuration in which the same steps fail."""
+        rank, simpler = self._ranking(scenario), self._ranking.simpler_configs(scenario.config)
+        for config in levels.worlds(scenario.config, simpler):
+            steps = levels.moved(scenario.config, scenario.steps, config)
+            found = self._failing(Scenario(scenario.component, config, steps))
+            if found is not None and self._ranking(found) < rank:
+                return found
+        return scenario
 
     # ---- stages ------------------------------------------------------------------------------------------------------
     def _shortened(self, scenario: Scenario) -> Scenario:
@@ -197,7 +274,7 @@ class Reduction:
     def _simplified(self, scenario: Scenario) -> Scenario:
         """Try simpler configurations and simpler steps."""
         rank = self._ranking(scenario)
-        simpler = self._ranking.simpler_configs(scenario.config)
+        simpler = self._ranking.simpler_configs(scenario.config) if self._levels is None else ()
         found = self._in_another_config(scenario, rank, simpler, with_exchanged_numbers)
         if found is not None:
             scenario, rank = found, self._ranking(found)
@@ -213,8 +290,10 @@ class Reduction:
     def _simpler_elsewhere(self) -> bool:
         """Try to simplify the best scenario in other configurations: to shorten it, or to exchange one step.
 
-        Returns whether that succeeded.
+        Returns whether that succeeded. With levels, that was tried before.
         """
+        if self._levels is not None:
+            return False
         rank, configs = self._ranking(self.best), self._ranking.configs()
         simpler = self._ranking.simpler_configs(self.best.config)
         return (
@@ -247,7 +326,7 @@ class Reduction:
         if not self.best.steps:
             return True
         searches = self._searches()
-        while self.drawn < AGAIN and self.vain < IN_VAIN:
+        while self.drawn < self._again and self.vain < self._in_vain:
             if self._left <= 0:
                 return False
             number, self.drawn = self.drawn, self.drawn + 1
@@ -284,6 +363,9 @@ class Reduction:
         )
         anything = Search(self.program, length)
         configs = self._ranking.configs()
+        if self._levels is not None:
+            configs = [*self._levels.worlds(self.best.config, self._ranking.simpler_configs(self.best.config))]
+            configs.append(self.best.config)
         simplest = configs[: configs.index(self.best.config) + 1] if self.best.config in configs else configs
         found = []
         for number, config in enumerate(configs):
@@ -300,7 +382,7 @@ class Reduction:
 
     # ---- runs --------------------------------------------------------------------------------------------------------
     def _spend(self) -> None:
-        self._left = 0 if self._interruption.requested else self._left - 1
+        self._left = 0 if self._interruption.requested else self._left - self._cost
         self.runs += 1
 
     def _run(self, scenario: Scenario) -> Run:

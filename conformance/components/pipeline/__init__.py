@@ -6,6 +6,7 @@ from conformance.components.pipeline import goals, rules
 from conformance.components.pipeline.config import CONFIGS, PipelineScenarioConfig
 from conformance.components.pipeline.drain import DRAIN
 from conformance.components.pipeline.ledger import Ledger
+from conformance.components.pipeline.levels import levels
 from conformance.components.pipeline.prefixes import PREFIXES
 from conformance.components.pipeline.steps import STEPS
 from conformance.driver import Component, Settings
@@ -50,4 +51,5 @@ COMPONENT = Component(
         {"trigger": 40, "snapshot": 20, "settle": 20, "advance": 6},
     ),
     contains=("chain", "task-restore", "coordinator"),
+    levels=levels({one.name: tuple(one.operands) for one in STEPS.all}),
 )  # fmt: skip
