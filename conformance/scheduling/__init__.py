@@ -8,7 +8,7 @@ from conformance.scheduling.kernel import PAUSED, Kernel
 from conformance.scheduling.lock_order import Edge, LockOrder, describe
 from conformance.scheduling.thread import Thread
 from conformance.scheduling.time import Clock, Timer
-from conformance.scheduling.waitables import Condition, Future, Lock, Mailbox, Pause, Pool, Waitable
+from conformance.scheduling.waitables import Condition, FreeLock, Future, Lock, Mailbox, Pause, Pool, Waitable
 from conformance.scheduling.words import with_article
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Clock",
     "Condition",
     "Edge",
+    "FreeLock",
     "Future",
     "Kernel",
     "Lock",

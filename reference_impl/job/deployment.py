@@ -109,7 +109,9 @@ class Deployment:
         sizes = [len(graph.producers[edge, subtask]) for edge in graph.into[vertex]]
         config = restore_config(settings, tuple(sizes), tuple(restored.inputs.get(info, ()) for info in inputs.infos))
         thread = f"task {vertex}/{subtask}"
-        listener = JobListener(self.producers[task], sizes, recovery_buffers(config), partial(job.agenda.wake, thread))
+        listener = JobListener(
+            self.producers[task], sizes, recovery_buffers(config), partial(job.agenda.wake, thread), job.lock_type
+        )
         kinds = [
             tuple(
                 ChannelKind.LOCAL if self.is_local(producer, subtask) else ChannelKind.REMOTE

@@ -34,6 +34,7 @@ from conformance.ports import (
     Until,
     VertexKind,
 )
+from conformance.scheduling import FreeLock, Lock
 
 from ..design import Design
 from ..faults import Faults, Faulty
@@ -55,7 +56,10 @@ RUNNING = (TaskState.RUNNING, TaskState.FINISHED)
 class Pipeline(Faulty, PipelinePort):
     """Job master, workers and tasks have states of their own."""
 
-    def __init__(self, config: JobConfig, design: Design) -> None:
+    def __init__(self, config: JobConfig, design: Design, lock_type: type[Lock] = FreeLock) -> None:
+        """`lock_type`: how the locks of tasks are made. They are free if a turn of a thread meets no other turn, since
+        a thread that waits for anything else holds none."""
+        self.lock_type = lock_type
         self.config = config
         self.design = design
         self.faults = Faults(self)

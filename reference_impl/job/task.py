@@ -43,7 +43,7 @@ from conformance.ports import (
     TaskStateChanged,
     Turn,
 )
-from conformance.scheduling import Mailbox
+from conformance.scheduling import Lock, Mailbox
 
 from ..design import Design
 from ..faults import Faults
@@ -144,11 +144,17 @@ class JobListener(TaskListener):
     upstream: JobProducers
 
     def __init__(
-        self, upstream: JobProducers, channels: Sequence[int], buffers: RecoveryBuffers, thread: Callable[[], None]
+        self,
+        upstream: JobProducers,
+        channels: Sequence[int],
+        buffers: RecoveryBuffers,
+        thread: Callable[[], None],
+        lock_type: type[Lock],
     ) -> None:
         """I-22. `thread`: wakes that of the task."""
         super().__init__(upstream, channels, buffers, TaskMails(thread))
         self.thread = thread
+        self.lock_type = lock_type
 
     async def gate_available(self, gate: Gate | Union, data: bool, priority: bool) -> None:
         """consumer-loop.md M3. The task is woken."""

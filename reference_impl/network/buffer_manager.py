@@ -15,8 +15,8 @@ class FloatingPool:
     which comes before the buffer pool lock in the order of locks.
     """
 
-    def __init__(self, size: int) -> None:
-        self.lock = Lock("buffer pool lock")
+    def __init__(self, size: int, lock_type: type[Lock]) -> None:
+        self.lock = lock_type("buffer pool lock")
         self.free = size
         """The number of free buffers."""
         self.waiting: list[BufferManager] = []

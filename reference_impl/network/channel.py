@@ -15,7 +15,6 @@ from conformance.ports import (
     PhysicalChannelPort,
     Resources,
 )
-from conformance.scheduling import Lock
 
 from ..state.persister import Persister
 from .listener import Listener, Signals
@@ -36,7 +35,7 @@ class Channel(InputChannelPort):
     def __init__(self, listener: Listener | None, index: int, lock_name: str) -> None:
         self.listener: Listener = Signals(self) if listener is None else listener
         self.index = index
-        self.lock = Lock(f"{lock_name} {index} lock", "channel lock", index)
+        self.lock = self.listener.lock_type(f"{lock_name} {index} lock", "channel lock", index)
         self.released = False
 
     @abstractmethod

@@ -30,7 +30,7 @@ from conformance.ports import (
     Recovery,
     Resources,
 )
-from conformance.scheduling import Lock, Pause
+from conformance.scheduling import Pause
 
 from ..design import Design
 from ..faults import Faults, Faulty
@@ -68,11 +68,12 @@ class Gate(Faulty, GatePort):
         self.make_channel = make_channel or physical_channel
         self.faults = faults or Faults(self)
         suffix = f" {index}" if index else ""
-        self.lock = Lock(f"gate{suffix} lock", "gate lock", index)
-        self.request_lock = Lock(f"request{suffix} lock", "request lock", index)
+        self.lock_type = self.listener.lock_type
+        self.lock = self.lock_type(f"gate{suffix} lock", "gate lock", index)
+        self.request_lock = self.lock_type(f"request{suffix} lock", "request lock", index)
         self.outside = Pause("outside the gate lock")
         """A scenario can stop a thread here, before the union is notified (G6)."""
-        self.pool = FloatingPool(config.floating_buffers)
+        self.pool = FloatingPool(config.floating_buffers, self.lock_type)
         """Floating pool: the buffers that the remote channels share."""
         self.converted = config.recovery is Recovery.NONE
         """Converted: whether every channel is physical."""

@@ -13,6 +13,7 @@ from conformance.ports import (
     Signal,
     StateConsumed,
 )
+from conformance.scheduling import Lock
 
 from .channel_info import ChannelInfo, Numbering
 
@@ -20,6 +21,9 @@ from .channel_info import ChannelInfo, Numbering
 class Listener(Protocol):
     """Notifications of a channel to its gate, or to its port if it stands alone. It has released its channel lock
     then."""
+
+    lock_type: type[Lock]
+    """How the locks of the channel are made: those of the owner of all threads that it meets."""
 
     async def data_available(self, channel: Any) -> None:
         """G3. The channel had nothing and has something now (Flink: `InputChannel.notifyChannelNonEmpty`)."""
@@ -52,6 +56,8 @@ class Listens(Protocol):
 class Signals:
     """The listener of a channel that stands alone: it emits the signals of the channel's port."""
 
+    lock_type = Lock
+
     def __init__(self, port: Port) -> None:
         self.port = port
 
@@ -82,6 +88,9 @@ class Signals:
 class GateListener(Protocol):
     """Notifications of a gate to the task or the union that reads it. It has released its gate lock then."""
 
+    lock_type: type[Lock]
+    """How the locks of the gate and of its channels are made."""
+
     async def gate_available(self, gate: Any, data: bool, priority: bool) -> None:
         """G6, U1, U2. Data, or a priority event, can be polled, and could not be polled before.
 
@@ -100,6 +109,8 @@ class GateListener(Protocol):
 
 class GateSignals:
     """The listener of a gate that stands alone, or of a union: it emits the signals of a port."""
+
+    lock_type = Lock
 
     def __init__(self, port: Port, numbers: Numbering) -> None:
         self.port = port

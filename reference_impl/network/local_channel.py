@@ -23,7 +23,7 @@ from conformance.ports import (
     Resources,
     SubpartitionConfig,
 )
-from conformance.scheduling import Future, Lock, Pause
+from conformance.scheduling import Future, Pause
 
 from ..design import Design
 from ..faults import Faults, Faulty
@@ -51,7 +51,8 @@ class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
         super().__init__(listener, index, "local channel")
         self.subpartition = subpartition or Subpartition(SubpartitionConfig(config.exclusive_buffers), design)
         """Subpartition: what the producer added, and whether it is blocked."""
-        self.subpartition_lock = Lock(f"subpartition {index} lock", "subpartition lock", index)
+        lock_type = self.listener.lock_type
+        self.subpartition_lock = lock_type(f"subpartition {index} lock", "subpartition lock", index)
         self.view = False
         """View: the channel has asked for its subpartition and is attached to it."""
         self.faults = faults or Faults(self)

@@ -82,7 +82,7 @@ class RemoteChannel(Faulty, PhysicalChannel, RemoteChannelPort):
         """Failed: an error has reached the channel, which the next take returns."""
         self.shares_pool = pool is not None
         """Whether the floating pool belongs to a gate. A channel that stands alone has one of its own."""
-        pool = FloatingPool(config.floating_buffers) if pool is None else pool
+        pool = FloatingPool(config.floating_buffers, self.listener.lock_type) if pool is None else pool
         self.buffers = BufferManager(self, config.exclusive_buffers, pool, self.recovered.count())
         self.buffers.announcing = not self.recovered.in_recovery
 

@@ -39,7 +39,8 @@ class Union:
     ) -> None:
         """`numbers`: those of all channels of the task, and `index`: that of the first gate in the task, if a task
         reads the union."""
-        self.lock = Lock("union lock")
+        self.lock_type: type[Lock] = listener.lock_type
+        self.lock = self.lock_type("union lock")
         self.numbers = numbers
         self.listener = listener
         self.index = index

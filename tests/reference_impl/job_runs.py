@@ -9,10 +9,12 @@ import argparse
 import time
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from random import Random
 from typing import NamedTuple
 
 from conformance.ports import JobConfig, JobSettings, JobStatus, PipelinePort, Recovery
+from conformance.scheduling import FreeLock, Lock
 from reference_impl import PUSHED
 from reference_impl.job.pipeline import Pipeline
 from tests.reference_impl.job_driver import Outside, Run
@@ -28,9 +30,9 @@ class Cost(NamedTuple):
     counts: Counter[str]
 
 
-def reference(config: JobConfig) -> PipelinePort:
-    """A job of the reference."""
-    return Pipeline(config, PUSHED)
+def reference(config: JobConfig, fine: bool = False) -> PipelinePort:
+    """A job of the reference. `fine`: its threads can be interrupted in the middle of a turn."""
+    return Pipeline(config, PUSHED, Lock if fine else FreeLock)
 
 
 def drawn_config(draw: Random, recovery: Recovery, topology: str = "", parallelism: int = 0) -> JobConfig:
@@ -63,7 +65,7 @@ def random_job(
     config = drawn_config(draw, recovery, topology, parallelism)
     splits = sum(one.splits for one in config.vertices)
     outside = Outside([draw.randrange(4, 20) for _ in range(splits)])
-    run = Run(reference, config, outside, seed, fine)
+    run = Run(partial(reference, fine=fine), config, outside, seed, fine)
     taken = 0
     if seed % 2 == 0:
         run.restore_chain(3)
@@ -78,7 +80,7 @@ def random_job(
         if link:
             run.restore_chain(1)
         taken += run.steps
-        run = run.restart_with(reference, seed + link)
+        run = run.restart_with(partial(reference, fine=fine), seed + link)
         run.random_stretch(steps // 4)
     if then == "finish" or draw.random() < 0.3:
         run.finish()

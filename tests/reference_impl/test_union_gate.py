@@ -27,6 +27,7 @@ from conformance.ports import (
     Recovery,
     StateConsumed,
 )
+from conformance.scheduling import Lock
 from reference_impl import PUSHED
 from reference_impl.network.channel_info import ChannelInfo, numbering
 from reference_impl.network.gate import Gate
@@ -382,6 +383,8 @@ def test_a_union_may_be_given_its_gates_and_a_listener():
     heard: list[object] = []
 
     class Heard:
+        lock_type = Lock
+
         async def gate_available(self, gate: object, data: bool, priority: bool) -> None:
             heard.append((data, priority))
 

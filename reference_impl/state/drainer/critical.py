@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from conformance.ports import BUFFER_POOL, Buffer
-from conformance.scheduling import Lock
+from conformance.scheduling import FreeLock
 
 from ...network.channel_info import ChannelInfo
 from ...network.gate import Gate
@@ -24,7 +24,8 @@ class CriticalSections:
     def __init__(self, gates: Sequence[Gate]) -> None:
         """N4, N7. The drainer lock: a push and its mark, and the start of a checkpoint, exclude each other."""
         self.gates = gates
-        self.lock = Lock("drainer lock")
+        lock_type = gates[0].lock_type if gates else FreeLock
+        self.lock = lock_type("drainer lock")
 
     async def push(self, info: ChannelInfo, records: tuple[int, ...], commit: Callable[[], None]) -> None:
         """N3, N4. Push and commit are one critical section. Raises: PortError IO, or what the gate refuses with."""

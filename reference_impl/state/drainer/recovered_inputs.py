@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from conformance.ports import Buffer, Element
+from conformance.scheduling import Lock
 
 from ...network.channel_info import ChannelInfo
 from .buffers import RecoveryBuffers
@@ -13,6 +14,8 @@ from .buffers import RecoveryBuffers
 
 class RecoveredInputs:
     """It listens to the gates of a task. Their notifications are of no concern: the owner asks them."""
+
+    lock_type: type[Lock] = Lock
 
     def __init__(self, channels: Iterable[int], buffers: RecoveryBuffers) -> None:
         """`channels`: by gate, how many it has."""
