@@ -14,8 +14,9 @@ class Levels:
     """What is tried on a scenario before single steps are: other worlds, parts of it, kinds of steps, stretches of
     turns."""
 
-    cost: int
-    """For how many runs one run counts in the budget of a reduction, because it takes so much longer."""
+    cost: Callable[[Any], int]
+    """Returns, for a configuration, for how many runs one run counts in the budget of a reduction, because it takes so
+    much longer."""
     worlds: Callable[[Any, Sequence[Any]], Iterable[Any]]
     """`worlds(config, simpler)` returns those of the simpler configurations in which the same may happen, the first to
     be tried first."""

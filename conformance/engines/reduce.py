@@ -138,14 +138,14 @@ class Reduction:
         self.vain = vain
         """How many of them failed alike since the last one that led to something simpler."""
         self.runs = 0
+        self.spent = 0
+        """What the runs so far count for in a budget."""
         self.finished = False
         self.better = better
         """Called with every scenario that is simpler than all before."""
         self._alike = alike or self.signature.__eq__
         self._levels = levels = program.component.levels
-        self._cost, self._again, self._in_vain = (
-            (1, AGAIN, IN_VAIN) if levels is None else (levels.cost, levels.again, levels.in_vain)
-        )
+        self._again, self._in_vain = (AGAIN, IN_VAIN) if levels is None else (levels.again, levels.in_vain)
         self._ranking = Ranking(program)
         self._known: dict[_Key, Scenario | None] = {}
         self._shortened_before: set[_Key] = set()
@@ -156,11 +156,6 @@ class Reduction:
             raise NotDeterministic
         self.best = best
         """The simplest scenario known so far."""
-
-    @property
-    def spent(self) -> int:
-        """How much of a budget the runs so far are worth."""
-        return self.runs * self._cost
 
     def go_on(self, budget: int) -> bool:
         """Go on for at most so many runs; those of a component with levels count for several. Returns whether nothing
@@ -330,7 +325,7 @@ class Reduction:
             if self._left <= 0:
                 return False
             number, self.drawn = self.drawn, self.drawn + 1
-            self._spend()
+            self._spend(self.best.config)
             seed = f"again/{self.signature}/{number}"
             scenario, run = searches[number % len(searches)].run(seed, harmless=self._harmless)
             if self._harmless(scenario.config, scenario.steps):
@@ -381,8 +376,10 @@ class Reduction:
         return Search(self.program.within((config,)), length, only)
 
     # ---- runs --------------------------------------------------------------------------------------------------------
-    def _spend(self) -> None:
-        self._left = 0 if self._interruption.requested else self._left - self._cost
+    def _spend(self, config: Any) -> None:
+        cost = 1 if self._levels is None else self._levels.cost(config)
+        self._left = 0 if self._interruption.requested else self._left - cost
+        self.spent += cost
         self.runs += 1
 
     def _run(self, scenario: Scenario) -> Run:
@@ -400,7 +397,7 @@ class Reduction:
             return self._known[key]
         if self._left <= 0:
             return None
-        self._spend()
+        self._spend(scenario.config)
         run = self._run(scenario)
         if run.violation is None or not self._alike(run.violation.signature):
             self._known[key] = None

@@ -14,6 +14,8 @@ from conformance.driver import Levels, Operands
 from conformance.ports import FailureTarget, JobConfig, Until
 
 Steps = Sequence[Operands]
+_COST = 5
+"""A run of a job takes a millisecond for each task and more, one of a queue less than a quarter."""
 
 
 def worlds(
@@ -136,7 +138,7 @@ def _rescaled(job: JobConfig, how: str) -> JobConfig:
 def levels(operands: Mapping[str, tuple[str, ...]]) -> Levels:
     """The levels of jobs."""
     return Levels(
-        cost=20,
+        cost=lambda config: _COST * sum(one.parallelism for one in config.vertices),
         worlds=worlds,
         moved=moving(operands),
         parts=("kill", "restore", "fail", "trigger"),
