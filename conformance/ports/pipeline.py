@@ -146,6 +146,10 @@ class JobSettings(Struct, frozen=True, forbid_unknown_fields=True):
     sharing: Annotated[int, Meta(ge=1)] = 1
     """How many subtasks on a worker share the file of their channel state (Flink:
     `execution.checkpointing.unaligned.max-subtasks-per-channel-state-file`)."""
+    watermarks: Annotated[int, Meta(ge=0)] = 0
+    """After how many of its records a subtask of a source emits a watermark, once it has its splits: how many records
+    of each of them it has emitted at least. 0: never. Any other subtask has the smallest of the last watermarks of its
+    channels, once all have had one, and passes it on when it grows. A restart begins without."""
     seed: int = 0
     """An engine in which chance says which thread works next, as in `settle`, begins with this number; others ignore
     it."""
@@ -177,6 +181,8 @@ class OperatorState(Struct, frozen=True, omit_defaults=True):
     prepared: tuple[Prepared, ...] = ()
     """Of a sink, in the order of the checkpoints. A snapshot prepares a transaction for its checkpoint, unless nothing
     was written. The subtask is that of the job in which it was prepared. What was written since is in none."""
+    watermark: int = 0
+    """Of a subtask with inputs: of each split, so many records have come, and none of them comes any more. 0: none."""
 
 
 class Side(Word):

@@ -125,6 +125,10 @@ class Deployment:
             for one in inputs_of
         ]
         commit: Callable[[Transaction, Runs], None] = partial(job.commit, vertex)
+        operators = operator(
+            of, subtask, self.shares.states(task), job.supplied, settings, self.awaited(vertex, subtask), commit
+        )
+        operators.channels = len(inputs.infos)
         made = (SourceTask if of.kind is VertexKind.SOURCE else JobTask)(
             job,
             task,
@@ -136,7 +140,7 @@ class Deployment:
             listener,
             self.states[task],
             [self.partition(task, number) for number in range(len(graph.out_of[vertex]))],
-            operator(of, subtask, self.shares.states(task), job.supplied, settings.records_in_buffer, commit),
+            operators,
             restored,
             self.always_aligned(task),
         )
@@ -152,6 +156,13 @@ class Deployment:
                 producers = self.producers[task]
                 job.agenda.add(connection.link, partial(producers.carry, info), partial(producers.has_more, info))
         return made
+
+    def awaited(self, vertex: int, subtask: int) -> list[int]:
+        """J18. Returns the splits that a subtask of a source will be assigned."""
+        if vertex not in self.graph.sources:
+            return []
+        unassigned = self.job.master.unassigned(vertex, self.shares.checkpoint)
+        return [one for one in unassigned if self.job.master.enumerators[vertex].owner(one) == subtask]
 
     def always_aligned(self, task: int) -> list[int]:
         """J6. Returns the channels of a task that can have no channel state, if it has others."""

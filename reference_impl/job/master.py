@@ -215,7 +215,7 @@ class JobMaster:
             if coordinator is not None:
                 coordinator.finish(subtask, coordinator.newest[subtask])
                 self.enumerators[vertex].has_failed(subtask)
-            self.finished[number] = task.operators.state()
+            self.finished[number] = task.operators.state_now()
             if len(self.finished) == len(self.graph.tasks):
                 await self.over(JobStatus.FINISHED)
 

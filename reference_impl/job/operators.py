@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from msgspec.structs import replace
+
 from conformance.ports import (
     KEYS,
     Buffer,
     Element,
+    Event,
+    JobSettings,
     JobVertex,
     OperatorState,
     Prepared,
@@ -31,11 +35,17 @@ NOTHING = OperatorState()
 class JobOperator(Operators):
     """Passes records on. What it emits waits in `emitted` until the task has sent it."""
 
+    channels = 0
+    """How many channels the task has."""
+
     def __init__(self, prefers_first: bool = False) -> None:
         """J3. `prefers_first`: it reads other inputs only while the first has nothing (Flink: `InputSelectable`)."""
         self.prefers_first = prefers_first
-        self.emitted: list[tuple[int, ...]] = []
-        """Emitted: records that are to be sent, by buffer."""
+        self.emitted: list[tuple[int, ...] | Event] = []
+        """Emitted: records that are to be sent, by buffer, and watermarks."""
+        self.watermark = 0
+        self.watermarks: dict[ChannelInfo, int] = {}
+        """Watermarks: by channel, the last one."""
         self.snapshots: dict[int, OperatorState] = {}
         """Snapshots: by checkpoint in which the task takes part, the state."""
 
@@ -43,6 +53,16 @@ class JobOperator(Operators):
         """J3. The task has taken an element (Flink: `processElement`)."""
         if type(element) is Buffer:
             self.take(info, element.ids)
+        elif type(element) is Event:
+            self.watermarks[info] = element.label
+            if len(self.watermarks) == self.channels:
+                self.advance(min(self.watermarks.values()))
+
+    def advance(self, watermark: int) -> None:
+        """J18. The watermark grows, and is passed on (Flink: `StatusWatermarkValve`)."""
+        if watermark > self.watermark:
+            self.watermark = watermark
+            self.emitted.append(Event(watermark))
 
     def take(self, info: ChannelInfo, records: tuple[int, ...]) -> None:
         """J3. Records of a buffer."""
@@ -55,9 +75,13 @@ class JobOperator(Operators):
         """J6. A copy of the state (Flink: `snapshotState`)."""
         return NOTHING
 
+    def state_now(self) -> OperatorState:
+        """J6. A copy of the state, with the watermark if there is one."""
+        return replace(self.state(), watermark=self.watermark) if self.watermarks else self.state()
+
     def snapshot(self, checkpoint: int) -> None:
         """subtask-checkpoint.md T8. Of this checkpoint is the state now."""
-        self.snapshots[checkpoint] = self.state()
+        self.snapshots[checkpoint] = self.state_now()
 
 
 class RecordSets:
@@ -178,11 +202,18 @@ class Sink(JobOperator):
 class Source(JobOperator):
     """The reader of a source (Flink: `SourceReader`)."""
 
-    def __init__(self, restored: Sequence[OperatorState], supplied: Sequence[int], most: int) -> None:
-        """J1. `supplied`: by split, how many records exist outside the job. `most`: how many are emitted at a time."""
+    def __init__(
+        self, restored: Sequence[OperatorState], supplied: Sequence[int], settings: JobSettings, awaited: Iterable[int]
+    ) -> None:
+        """J1. `supplied`: by split, how many records exist outside the job. `awaited`: the splits that it will be
+        assigned."""
         super().__init__()
+        self.every = settings.watermarks
+        self.awaited = set(awaited)
+        self.since = 0
+        """Since: how many records were emitted behind the last watermark."""
         self.supplied = supplied
-        self.most = most
+        self.most = settings.records_in_buffer
         self.splits = [[one.split, one.offset] for state in restored for one in state.splits]
         """Splits: each with how many of its records were emitted."""
         self.no_more = False
@@ -191,6 +222,7 @@ class Source(JobOperator):
     def add(self, split: int) -> None:
         """J1. A split is assigned (Flink: `SourceReader.addSplits`)."""
         self.splits.append([split, 0])
+        self.awaited.discard(split)
 
     def emit_next(self) -> bool:
         """J1. Emit the next records of a split; the splits have their turns (Flink: `SourceReader.pollNext`)."""
@@ -200,6 +232,10 @@ class Source(JobOperator):
                 self.emitted.append(tuple(record(split, position) for position in range(offset, end)))
                 self.splits.append([split, end])
                 del self.splits[number]
+                self.since += end - offset
+                if self.every and self.since >= self.every and not self.awaited:
+                    self.since = 0
+                    self.advance(min(position for _, position in self.splits))
                 return True
         return False
 
@@ -221,12 +257,13 @@ def operator(
     subtask: int,
     restored: Sequence[OperatorState],
     supplied: Sequence[int],
-    most: int,
+    settings: JobSettings,
+    awaited: Iterable[int],
     commit: Callable[[Transaction, Runs], None],
 ) -> JobOperator:
     """J3. Returns the operator of a subtask, with what it was restored with."""
     if vertex.kind is VertexKind.SOURCE:
-        return Source(restored, supplied, most)
+        return Source(restored, supplied, settings, awaited)
     if vertex.kind is VertexKind.COUNT:
         return Count(restored)
     if vertex.kind is VertexKind.BROADCAST_JOIN:

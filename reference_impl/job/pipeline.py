@@ -456,7 +456,7 @@ class Pipeline(Faulty, PipelinePort):
     def state(self, vertex: int) -> tuple[OperatorState, ...]:
         """J3. What the operators of a vertex have."""
         return tuple(
-            self.tasks[task].operators.state() for task, (of, _) in enumerate(self.graph.tasks) if of == vertex
+            self.tasks[task].operators.state_now() for task, (of, _) in enumerate(self.graph.tasks) if of == vertex
         )
 
     def output(self, sink: int) -> Runs:

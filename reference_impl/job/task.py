@@ -23,6 +23,7 @@ from conformance.ports import (
     EndOfData,
     EndOfPartition,
     ErrorKind,
+    Event,
     FailurePoint,
     GateConfig,
     InputsCheckpointStopped,
@@ -175,10 +176,13 @@ class JobOutputs(Outputs):
         self.partitions = partitions
         self.options = options
 
-    async def emit(self, records: tuple[int, ...]) -> None:
-        """J2. Records are sent to every partition (Flink: `RecordWriterOutput.collect`)."""
+    async def emit(self, emitted: tuple[int, ...] | Event) -> None:
+        """J2. Records and watermarks are sent to every partition (Flink: `RecordWriterOutput.collect`)."""
         for one in self.partitions:
-            await one.emit(records)
+            if isinstance(emitted, Event):
+                await one.broadcast(emitted)
+            else:
+                await one.emit(emitted)
 
     async def broadcast(self, element: Element) -> None:
         """J2. An event is sent to all."""

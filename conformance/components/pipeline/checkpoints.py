@@ -10,7 +10,7 @@ class Checkpoint:
     """One checkpoint that was triggered."""
 
     __slots__ = (
-        "all_ready", "at", "clock", "contents", "covers", "during_recovery", "ended", "failures", "hindered",
+        "all_ready", "at", "attempt", "clock", "contents", "covers", "during_recovery", "ended", "failures", "hindered",
         "is_completed", "is_savepoint", "kind", "losses", "number", "origin", "passes",
     )  # fmt: skip
 
@@ -20,8 +20,9 @@ class Checkpoint:
         self.origin = origin
         """The checkpoint from which the tasks had been restored."""
         self.is_completed = False
-        self.at = self.clock = 0
-        """When it was triggered: the time that had passed, and how often threads had acted."""
+        self.at = self.clock = self.attempt = 0
+        """When it was triggered: the time that had passed, how often threads had acted, and how often tasks had been
+        restarted."""
         self.failures = self.losses = 0
         """What had failed when it was triggered; how many messages were lost up to then or up to its end."""
         self.all_ready = self.passes = self.during_recovery = self.ended = False

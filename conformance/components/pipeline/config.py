@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -32,57 +32,22 @@ class PipelineScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True
         return JobConfig(self.vertices, self.edges, self.settings)
 
 
-_SOURCE, _MAP, _COUNT, _SINK = VertexKind.SOURCE, VertexKind.MAP, VertexKind.COUNT, VertexKind.SINK
-_HASH, _REBALANCE, _FORWARD, _BROADCAST, _CUSTOM, _RESCALE, _GLOBAL = (
-    EdgeKind.HASH, EdgeKind.REBALANCE, EdgeKind.FORWARD, EdgeKind.BROADCAST, EdgeKind.CUSTOM, EdgeKind.RESCALE,
-    EdgeKind.GLOBAL,
-)  # fmt: skip
-Graph = tuple[tuple[tuple[str, VertexKind], ...], tuple[tuple[int, int, EdgeKind], ...]]
-
-GRAPHS: dict[str, Graph] = {
-    "one edge": ((("source", _SOURCE), ("sink", _SINK)), ((0, 1, _REBALANCE),)),
-    "keyed": ((("source", _SOURCE), ("count", _COUNT), ("sink", _SINK)), ((0, 1, _HASH), (1, 2, _REBALANCE))),
-    "keyed twice": (
-        (("source", _SOURCE), ("map", _MAP), ("count", _COUNT), ("sink", _SINK)),
-        ((0, 1, _HASH), (1, 2, _HASH), (2, 3, _HASH)),
-    ),
-    "chained": ((("source", _SOURCE), ("count", _COUNT), ("sink", _SINK)), ((0, 1, _HASH), (1, 2, _FORWARD))),
-    "rebalanced": (
-        (("source", _SOURCE), ("map", _MAP), ("count", _COUNT), ("sink", _SINK)),
-        ((0, 1, _REBALANCE), (1, 2, _HASH), (2, 3, _GLOBAL)),
-    ),
-    "rescaled": (
-        (("source", _SOURCE), ("map", _MAP), ("count", _COUNT), ("sink", _SINK)),
-        ((0, 1, _RESCALE), (1, 2, _HASH), (2, 3, _RESCALE)),
-    ),
-    "custom": ((("source", _SOURCE), ("map", _MAP), ("sink", _SINK)), ((0, 1, _CUSTOM), (1, 2, _HASH))),
-    "two sinks": (
-        (("source", _SOURCE), ("count", _COUNT), ("sink", _SINK), ("other sink", _SINK)),
-        ((0, 1, _HASH), (1, 2, _HASH), (0, 3, _REBALANCE)),
-    ),
-    "separate": (
-        (("source", _SOURCE), ("source 2", _SOURCE), ("sink", _SINK), ("sink 2", _SINK)),
-        ((0, 2, _HASH), (1, 3, _FORWARD)),
-    ),
-    "union": (
-        (("source", _SOURCE), ("source 2", _SOURCE), ("union", VertexKind.UNION), ("sink", _SINK)),
-        ((0, 2, _HASH), (1, 2, _REBALANCE), (2, 3, _HASH)),
-    ),
-    "two inputs": (
-        (("source", _SOURCE), ("source 2", _SOURCE), ("two inputs", VertexKind.TWO_INPUT), ("count", _COUNT),
-         ("sink", _SINK)),
-        ((0, 2, _HASH), (1, 2, _HASH), (2, 3, _HASH), (3, 4, _HASH)),
-    ),
-    "selective": (
-        (("source", _SOURCE), ("source 2", _SOURCE), ("selective", VertexKind.SELECTIVE), ("sink", _SINK)),
-        ((0, 2, _HASH), (1, 2, _REBALANCE), (2, 3, _REBALANCE)),
-    ),
-    "keyed with broadcast": (
-        (("source", _SOURCE), ("rules", _SOURCE), ("join", VertexKind.BROADCAST_JOIN), ("sink", _SINK)),
-        ((0, 2, _HASH), (1, 2, _BROADCAST), (2, 3, _HASH)),
-    ),
-}  # fmt: skip
-"""By topology, its vertices and edges."""
+GRAPHS = {
+    "one edge": ("source sink", "0-1 rebalance"),
+    "keyed": ("source count sink", "0-1 hash, 1-2 rebalance"),
+    "keyed twice": ("source map count sink", "0-1 hash, 1-2 hash, 2-3 hash"),
+    "chained": ("source count sink", "0-1 hash, 1-2 forward"),
+    "rebalanced": ("source map count sink", "0-1 rebalance, 1-2 hash, 2-3 global"),
+    "rescaled": ("source map count sink", "0-1 rescale, 1-2 hash, 2-3 rescale"),
+    "custom": ("source map sink", "0-1 custom, 1-2 hash"),
+    "two sinks": ("source count sink sink", "0-1 hash, 1-2 hash, 0-3 rebalance"),
+    "separate": ("source source sink sink", "0-2 hash, 1-3 forward"),
+    "union": ("source source union sink", "0-2 hash, 1-2 rebalance, 2-3 hash"),
+    "two inputs": ("source source two-input count sink", "0-2 hash, 1-2 hash, 2-3 hash, 3-4 hash"),
+    "selective": ("source source selective sink", "0-2 hash, 1-2 rebalance, 2-3 rebalance"),
+    "keyed with broadcast": ("source source broadcast-join sink", "0-2 hash, 1-2 broadcast, 2-3 hash"),
+}
+"""By topology, its vertices, numbered from 0, and its edges."""
 _FIRST, _MEMORY, _PUSHED = Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED
 _BASE = JobSettings(recovery=_PUSHED)
 
@@ -92,24 +57,27 @@ def make(
     faults: bool = False,
 ) -> PipelineScenarioConfig:  # fmt: skip
     """Returns a job of this topology. `parallelism`: that of all vertices, or by vertex."""
-    vertices, edges = GRAPHS[graph]
-    each = [parallelism] * len(vertices) if isinstance(parallelism, int) else parallelism
-    return PipelineScenarioConfig(
-        tuple(
-            JobVertex(name, kind, many, splits=splits if kind is _SOURCE else 0)
-            for (name, kind), many in zip(vertices, each, strict=True)
-        ),
-        tuple(Edge(*one) for one in edges),
-        settings,
-        faults=faults,
-    )
+    kinds, edges = GRAPHS[graph]
+    vertices = []
+    for number, kind in enumerate(map(VertexKind, kinds.split())):
+        name = f"{kind.value} {number}"
+        many = parallelism if isinstance(parallelism, int) else parallelism[number]
+        vertices.append(JobVertex(name, kind, many, splits=splits if kind is VertexKind.SOURCE else 0))
+    return PipelineScenarioConfig(tuple(vertices), tuple(_edges(edges)), settings, faults=faults)
+
+
+def _edges(words: str) -> Iterator[Edge]:
+    for one in words.split(", "):
+        ends, kind = one.split(" ")
+        producer, consumer = ends.split("-")
+        yield Edge(int(producer), int(consumer), EdgeKind(kind))
 
 
 _TIGHT = replace(_BASE, room=1, exclusive_buffers=1, floating_buffers=1, recovery_buffers=2)
-_SHARING = replace(_BASE, sharing=2, records_in_buffer=3)
+_SHARING = replace(_BASE, sharing=2, records_in_buffer=3, watermarks=2)
 _STRICT = replace(_BASE, tolerable=1, regions=False)
 _ALIGNED = replace(_BASE, recovery=_FIRST, unaligned=False, concurrent=2)
-_UPSTREAM = replace(_BASE, output_on_downstream=False)
+_UPSTREAM = replace(_BASE, output_on_downstream=False, watermarks=1)
 _ONE_WORKER = replace(_BASE, workers=1)
 
 

@@ -14,7 +14,17 @@ from typing import NamedTuple
 from conformance.components.pipeline.graph import STATELESS, Graph, Path
 from conformance.components.pipeline.records import Records, named, unordered
 from conformance.driver import Broken, FailureClass
-from conformance.ports import CheckpointKind, JobCheckpoint, OperatorState, Run, Runs, Side, Transaction, split_of
+from conformance.ports import (
+    RECORDS_OF_A_SPLIT,
+    CheckpointKind,
+    JobCheckpoint,
+    OperatorState,
+    Run,
+    Runs,
+    Side,
+    Transaction,
+    split_of,
+)
 
 LOST, DUPLICATED, REORDERED, CORRUPTED = (
     FailureClass.LOST, FailureClass.DUPLICATED, FailureClass.REORDERED, FailureClass.CORRUPTED
@@ -35,6 +45,8 @@ class Lineage(NamedTuple):
     """The splits of which records were in flight."""
     order: Mapping[int, int]
     """By split, how much of its order is left; a split that is not there has it all."""
+    in_recovery: bool = False
+    """Whether it was triggered while tasks were restoring."""
 
 
 BEGINNING = Lineage({}, {}, (), frozenset(), {})
@@ -57,8 +69,11 @@ class Contents:
 
     __slots__ = ("broken", "checkpoint", "flying", "graph", "lineage", "offsets", "prepared", "readers")
 
-    def __init__(self, checkpoint: JobCheckpoint, graph: Graph, origin: Lineage | None) -> None:
-        """`origin`: of the checkpoint from which the job was restored when this one was taken; None: not known."""
+    def __init__(
+        self, checkpoint: JobCheckpoint, graph: Graph, origin: Lineage | None, in_recovery: bool = False
+    ) -> None:  # fmt: skip
+        """`origin`: of the checkpoint from which the job was restored when this one was taken; None: not known.
+        `in_recovery`: whether it was triggered while tasks were restoring."""
         self.checkpoint, self.graph = checkpoint, graph
         self.broken: dict[str, Broken] = {}
         """By property, what is wrong."""
@@ -77,7 +92,7 @@ class Contents:
             sink: {one.transaction: one.records for state in self.states(sink) for one in state.prepared}
             for sink in graph.sinks
         }
-        self.lineage = self._lineage(origin)
+        self.lineage = self._lineage(origin)._replace(in_recovery=in_recovery)
 
     def states(self, vertex: int) -> Sequence[OperatorState]:
         """Returns the states of a vertex, by subtask."""
@@ -126,20 +141,21 @@ class Contents:
         """Notes what is wrong, if nothing of the kind was noted before."""
         self.broken.setdefault(slug, Broken(how, f"checkpoint {self.checkpoint.checkpoint}: {owed}", observed))
 
-    def check(self, earlier: Mapping[int, Records], floor: Mapping[int, int]) -> None:
-        """Notes what is wrong. `earlier`: by sink, what was committed in front of the cut; `floor`: by split, how far
-        it was in the checkpoint before."""
+    def check(self, earlier: Mapping[int, Records], before: Lineage, running: Contents | None) -> None:
+        """Notes what is wrong. `earlier`: by sink, what was committed in front of the cut; `before`: what there is of
+        the checkpoint before; `running`: that one, if nothing was restarted since."""
         self._check_shape()
         for keeper in self._keepers(earlier):
             self._check_keeper(keeper)
         for vertex in self.graph.counts:
             states = [run for state in self.states(vertex) for run in state.records]
-            for one, before in unordered(states, by_key=True):
+            for one, later in unordered(states, by_key=True):
                 if self._has_order(split_of(one), self.graph.paths[vertex], _BY_KEY):
                     self.say("records-of-a-key-are-counted-in-order", REORDERED, f"vertex {vertex} counts records of"
-                             " one split and key in their order", f"{named([before, one])}, in this order")  # fmt: skip
+                             " one split and key in their order", f"{named([later, one])}, in this order")  # fmt: skip
         self._check_channels()
-        for split, offset in floor.items():
+        self._check_watermarks(running)
+        for split, offset in before.offsets.items():
             if self.offsets[split] < offset:
                 self.say("offsets-never-go-back", REORDERED, f"split {split} was at {offset}, and does not go back",
                          f"it is at {self.offsets[split]}")  # fmt: skip
@@ -209,3 +225,21 @@ class Contents:
                     self.say("what-is-in-flight-is-stored-in-order", REORDERED, f"what is in flight on edge {number},"
                              f" from {producer} to {consumer}, is stored in order",
                              f"{named([before, one])}, in this order")  # fmt: skip
+
+    def _check_watermarks(self, running: Contents | None) -> None:
+        """No record comes behind a watermark that is larger than its position, and no watermark goes back."""
+        graph, slug = self.graph, "watermarks-are-minima-that-never-go-back"
+        coming: dict[tuple[int, int], int] = {}
+        for one in self.checkpoint.in_flight:
+            to, first = (graph.edges[one.edge].consumer, one.consumer), min(run.first for run in one.records)
+            coming[to] = min(coming.get(to, RECORDS_OF_A_SPLIT), first % RECORDS_OF_A_SPLIT)
+        for vertex, kept in enumerate(graph.kept):
+            paths = graph.paths[vertex] | kept
+            reaching = [self.offsets[split] for split, path in paths.items() if graph.fans_out(path)]
+            for subtask, state in enumerate(self.states(vertex)):
+                most = min([coming.get((vertex, subtask), RECORDS_OF_A_SPLIT), *reaching])
+                old = () if running is None else running.states(vertex)[subtask : subtask + 1]
+                least = max([one.watermark for one in old], default=0)
+                if not least <= state.watermark <= most:
+                    self.say(slug, CORRUPTED, f"the watermark of subtask {subtask} of vertex {vertex} was {least}, and"
+                             f" a record of position {most} is still to come", f"it is {state.watermark}")  # fmt: skip

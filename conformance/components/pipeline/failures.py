@@ -31,12 +31,14 @@ LOST, PROTOCOL, CRASHED = FailureClass.LOST, FailureClass.PROTOCOL, FailureClass
 class Failures:
     """What was made to fail in one job."""
 
-    __slots__ = ("_excuses", "asked", "certain", "count", "counted", "credit", "ledger", "losses", "must_restart")
+    __slots__ = ("_excuses", "asked", "certain", "count", "counted", "credit", "ledger", "lost", "must_restart")
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
-        self.count = self.losses = 0
-        """How much has failed; how many messages were lost."""
+        self.count = 0
+        """How much has failed."""
+        self.lost: list[str] = []
+        """The threads whose messages were lost."""
         self.asked: Counter[FailureStruck] = Counter()
         """How often each failure may strike that was asked for."""
         self._excuses: list[tuple[str, set[int] | None]] = []
@@ -47,9 +49,14 @@ class Failures:
         """How many checkpoints in a row have failed for a reason that counts: at most, and at least."""
         self.must_restart = False
 
-    def lose(self) -> None:
+    @property
+    def losses(self) -> int:
+        """Returns how many messages were lost."""
+        return len(self.lost)
+
+    def lose(self, thread: str) -> None:
         """Notes that a message was lost."""
-        self.losses += 1
+        self.lost.append(thread)
         self.credit += 1
 
     def strike(self, signal: FailureStruck) -> None:

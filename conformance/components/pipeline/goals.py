@@ -1,4 +1,4 @@
-"""Situations that a campaign must have seen in jobs."""
+"""Situations that a campaign must have seen in jobs. None follows from another, or from a rule that was judged."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.components.pipeline import steps
+from conformance.components.pipeline.config import GRAPHS, make
+from conformance.components.pipeline.contents import Lineage
+from conformance.components.pipeline.graph import STATELESS
 from conformance.components.pipeline.ledger import Ledger
 from conformance.driver import Rules, Seen
-from conformance.models.designs import FAULTS, IN_MEMORY, PUSHED, RECOVER_FIRST
+from conformance.models.designs import FAULTS, NOTHING, PUSHED, recovers
 from conformance.ports import (
+    Capability,
     CheckpointCompleted,
     CheckpointFailed,
     CheckpointReason,
@@ -18,177 +22,113 @@ from conformance.ports import (
     FailurePoint,
     FailureStruck,
     FailureTarget,
-    FaultKind,
     FaultStruck,
     JobCheckpoint,
-    JobOver,
     JobRestarted,
-    JobStatus,
     PipelinePort,
     Recovery,
     Side,
-    TaskReady,
-    VertexKind,
 )
 
 RULES = Rules[Ledger]("pipeline")
-goal = RULES.goal
 Acted = Seen[Any, *tuple[Any, ...]]
-Restored = Seen[JobCheckpoint | None, int, str, str, bool]
-Check = Callable[[Ledger, Seen[Any]], bool]
+
+
+def _heard(slug: str, statement: str, kind: type[Any], when: Callable[[Ledger, Any], bool],
+           needs: frozenset[Capability] = NOTHING) -> None:  # fmt: skip
+    """Declares the goal that a job has said something of the kind of which this holds, before the ledger hears it."""
+
+    def check(ledger: Ledger, seen: Acted) -> bool:
+        return any(type(one) is kind and when(ledger, one) for one in seen.signals)
+
+    RULES.sight(slug, statement, steps.HEARS, check, needs, signals=(kind,))
+
+
+def _point(ledger: Ledger) -> Lineage | None:
+    """Returns the checkpoint from which the tasks were restored, if records were in flight in it."""
+    one = ledger.checkpoints.lineage(ledger.origin)
+    return one if one is not None and one.travelling else None
 
 
 # ---- restores --------------------------------------------------------------------------------------------------------
-@goal(steps.restore, needs=PUSHED)
-def a_checkpoint_of_a_recovery_was_restored_with_another_parallelism(ledger: Ledger, seen: Restored) -> bool:
-    """A checkpoint was restored, with another parallelism, that was triggered while tasks were restoring."""
-    one = ledger.checkpoints.known.get(seen.operands[0])
-    return one is not None and one.during_recovery and seen.operands[1] != "same"
+def _fails_again(ledger: Ledger, _: FailureStruck) -> bool:
+    one = _point(ledger)
+    again = one is not None and one.in_recovery and ledger.is_recovering()
+    return again and one is not None and one.parallelism != tuple(each.parallelism for each in ledger.config.vertices)
 
 
-@goal(*steps.HEARS, signals=(FailureStruck,))
-def a_job_failed_while_it_restored(ledger: Ledger, seen: Acted) -> bool:
-    """Something failed while tasks restored a checkpoint with records in flight."""
-    known = ledger.checkpoints.lineage(ledger.origin)
-    return ledger.is_recovering() and known is not None and bool(known.travelling)
+_heard("a-recovery-of-a-recovery-with-another-parallelism-failed", "A checkpoint with records in flight that was taken"
+       " while tasks restored one was restored with another parallelism, and something failed before that was done.",
+       FailureStruck, _fails_again, PUSHED)  # fmt: skip
+_heard("a-checkpoint-completed-during-recovery", "A checkpoint completed while tasks were still restoring.",
+       CheckpointCompleted, lambda ledger, one: ledger.is_recovering(), PUSHED)  # fmt: skip
 
 
-@goal(*steps.HEARS, signals=(CheckpointCompleted,), needs=PUSHED)
-def a_checkpoint_completed_during_recovery(ledger: Ledger, seen: Acted) -> bool:
-    """A checkpoint completed that was triggered while tasks were restoring, and they still are."""
-    return ledger.is_recovering() and any(one.during_recovery for one in ledger.checkpoints.pending.values())
+def _restores(when: Callable[[Ledger], bool]) -> Callable[[Ledger, Seen[Any]], bool]:
+    return lambda ledger, seen: _point(ledger) is not None and when(ledger)
 
 
-def _restores(design: Recovery) -> Check:
-    def check(ledger: Ledger, seen: Acted) -> bool:
-        known = ledger.checkpoints.lineage(ledger.checkpoints.restored)
-        mine = ledger.in_effect() is design and bool(ledger.checkpoints.restored)
-        return mine and known is not None and bool(known.travelling)
-
-    return check
+def _recovers_as(design: Recovery) -> Callable[[Ledger, Seen[Any]], bool]:
+    return _restores(lambda ledger: ledger.in_effect() is design)
 
 
-for _design, _needs in ((Recovery.RECOVER_FIRST, RECOVER_FIRST), (Recovery.IN_MEMORY, IN_MEMORY),
-                        (Recovery.PUSHED, PUSHED)):  # fmt: skip
-    RULES.sight(
-        f"a-job-with-records-in-flight-recovers-{_design.value}",
-        f"A job was restored from a checkpoint with records in flight, with the recovery design {_design.value}.",
-        steps.ACTS, _restores(_design), _needs, signals=(TaskReady,),
-    )  # fmt: skip
+for _design in (Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED):
+    RULES.sight(f"a-job-with-records-in-flight-recovers-{_design.value}", "A job was restored from a checkpoint with"
+                f" records in flight, with the recovery design {_design.value}.", steps.output, _recovers_as(_design),
+                recovers(_design))  # fmt: skip
 
 
-def _holds(kind: EdgeKind, side: Side) -> Check:
-    def check(ledger: Ledger, seen: Seen[Any]) -> bool:
-        value = seen.value
-        return value is not None and any(
-            one.side is side and ledger.graph.edges[one.edge].kind is kind for one in value.in_flight
-        )
-
-    return check
+def _is_like(graph: str) -> Callable[[Ledger, Seen[Any]], bool]:
+    shape, edges = [one.kind for one in make(graph).vertices], make(graph).edges
+    return _restores(lambda ledger: ledger.graph.edges == edges and
+                     [one.kind for one in ledger.config.vertices] == shape)  # fmt: skip
 
 
-for _kind in (EdgeKind.HASH, EdgeKind.REBALANCE, EdgeKind.CUSTOM, EdgeKind.GLOBAL):
-    for _side in Side:
-        RULES.sight(
-            f"a-checkpoint-has-{_side.value}-state-of-a-{_kind.value}-edge",
-            f"A checkpoint had {_side.value} state of an edge of the kind {_kind.value}.", steps.snapshot,
-            _holds(_kind, _side),
-        )  # fmt: skip
+for _graph in GRAPHS:
+    RULES.sight(f"a-job-with-the-graph-{_graph.replace(' ', '-')}-recovers-records-in-flight",
+                f"A job was restored from a checkpoint with records in flight, with this graph: {_graph}.",
+                steps.output, _is_like(_graph))  # fmt: skip
 
 
-def _restarts(kind: VertexKind) -> Check:
-    def check(ledger: Ledger, seen: Seen[Any]) -> bool:
-        there = any(one.kind is kind for one in ledger.config.vertices)
-        return there and ledger.attempt > 0 and bool(ledger.checkpoints.point)
-
-    return check
-
-
-for _vertex in VertexKind:
-    RULES.sight(
-        f"a-job-with-a-{_vertex.value}-vertex-is-restarted",
-        f"In a job with a vertex of the kind {_vertex.value}, tasks were restarted and a checkpoint completed.",
-        steps.snapshot, _restarts(_vertex),
-    )  # fmt: skip
-
-
-# ---- failures --------------------------------------------------------------------------------------------------------
-def _strikes(target: FailureTarget, point: FailurePoint) -> Check:
-    def check(ledger: Ledger, seen: Seen[Any]) -> bool:
-        return any(type(one) is FailureStruck and (one.target, one.point) == (target, point) for one in seen.signals)
-
-    return check
-
-
-for _target in FailureTarget:
-    for _point in FailurePoint:
-        RULES.sight(
-            f"the-failure-of-a-{_target.value}-strikes-{_point.value}",
-            f"A failure of the kind {_target.value} struck at the point {_point.value}.", steps.HEARS,
-            _strikes(_target, _point), signals=(FailureStruck,),
-        )  # fmt: skip
-
-
-def _fails(reason: CheckpointReason) -> Check:
-    def check(ledger: Ledger, seen: Seen[Any]) -> bool:
-        return any(type(one) is CheckpointFailed and one.reason is reason for one in seen.signals)
-
-    return check
-
-
-for _reason in (CheckpointReason.EXPIRED, CheckpointReason.DECLINED_TASK_NOT_READY, CheckpointReason.TASK_CLOSING,
-                CheckpointReason.SUBSUMED):  # fmt: skip
-    RULES.sight(
-        f"a-checkpoint-fails-as-{_reason.value}", f"A checkpoint failed for the reason {_reason.value}.",
-        steps.HEARS, _fails(_reason), signals=(CheckpointFailed,),
-    )  # fmt: skip
-
-
-def _faults(place: str) -> Check:
-    def check(ledger: Ledger, seen: Seen[Any]) -> bool:
-        return FaultStruck(place, FaultKind.THROWS) in seen.signals
-
-    return check
-
-
-for _place in PipelinePort.can_fail:
-    RULES.sight(
-        f"at-the-{_place}-a-call-failed", f"A call failed at the place {_place}.", steps.HEARS, _faults(_place), FAULTS,
-        signals=(FaultStruck,),
-    )  # fmt: skip
-
-
-@goal(*steps.HEARS, signals=(JobRestarted,))
-def too_many_checkpoints_failed(ledger: Ledger, seen: Acted) -> bool:
-    """A job was restarted because more checkpoints failed than it tolerates."""
-    return ledger.failures.must_restart
-
-
-@goal(*steps.HEARS, signals=(Committed,))
-def a_transaction_was_committed_after_its_notice_was_lost(ledger: Ledger, seen: Acted) -> bool:
-    """A transaction was committed with a later checkpoint, after a message was lost."""
-    return ledger.failures.losses > 0 and any(
-        type(one) is Committed and one.transaction.checkpoint < ledger.checkpoints.point for one in seen.signals
+def _holds(kind: EdgeKind, side: Side) -> Callable[[Ledger, Seen[JobCheckpoint | None]], bool]:
+    return lambda ledger, seen: (
+        seen.value is not None
+        and any(one.side is side and ledger.graph.edges[one.edge].kind is kind for one in seen.value.in_flight)
     )
 
 
-@goal(*steps.HEARS, signals=(CheckpointCompleted,))
-def a_checkpoint_completed_while_operators_stood_still(ledger: Ledger, seen: Acted) -> bool:
-    """A checkpoint completed while the operator of a task stood still."""
-    return bool(ledger.throttled)
+for _kind in [one for one in EdgeKind if one not in STATELESS and one is not EdgeKind.SHUFFLE]:
+    for _side in Side:
+        RULES.sight(f"a-checkpoint-has-{_side.value}-state-of-a-{_kind.value}-edge", f"A checkpoint had {_side.value}"
+                    f" state of an edge of the kind {_kind.value}.", steps.snapshot, _holds(_kind, _side))  # fmt: skip
 
 
-def _ends(status: JobStatus, stopped: bool) -> Check:
-    def check(ledger: Ledger, seen: Seen[Any]) -> bool:
-        over = any(type(one) is JobOver and one.status is status for one in seen.signals)
-        return over and stopped == bool(ledger.stopped or ledger.stopping)
-
-    return check
+# ---- failures --------------------------------------------------------------------------------------------------------
+def _with(**wanted: object) -> Callable[[Ledger, Any], bool]:
+    return lambda ledger, one: all(getattr(one, name) == value for name, value in wanted.items())
 
 
-for _slug, _words, _status, _stopped in (
-    ("a-job-finishes-as-its-sources-end", "A job finished because its sources had ended.", JobStatus.FINISHED, False),
-    ("a-job-finishes-as-it-is-stopped", "A job finished because it was stopped.", JobStatus.FINISHED, True),
-    ("a-job-is-over-as-it-is-cancelled", "A job was cancelled.", JobStatus.CANCELED, False),
-):
-    RULES.sight(_slug, _words, steps.HEARS, _ends(_status, _stopped), signals=(JobOver,))
+for _target in FailureTarget:
+    for _when in FailurePoint:
+        _heard(f"the-failure-of-a-{_target.value}-strikes-{_when.value}", "A failure of the kind"
+               f" {_target.value} struck at the point {_when.value}.", FailureStruck,
+               _with(target=_target, point=_when))  # fmt: skip
+for _reason in (CheckpointReason.EXPIRED, CheckpointReason.DECLINED_TASK_NOT_READY, CheckpointReason.SUBSUMED):
+    _heard(f"a-checkpoint-fails-as-{_reason.value}", f"A checkpoint failed for the reason {_reason.value}.",
+           CheckpointFailed, _with(reason=_reason))  # fmt: skip
+for _place in PipelinePort.can_fail:
+    _heard(f"at-the-{_place}-a-call-failed", f"A call failed at the place {_place}.", FaultStruck, _with(place=_place),
+           FAULTS)  # fmt: skip
+_heard("too-many-checkpoints-failed", "A job was restarted because more checkpoints failed than it tolerates.",
+       JobRestarted, lambda ledger, one: ledger.failures.must_restart)  # fmt: skip
+
+
+def _lost_notice(ledger: Ledger, signal: Committed) -> bool:
+    one = ledger.checkpoints.known.get(signal.transaction.checkpoint)
+    if one is None or one.is_savepoint or not one.is_completed or one.number == ledger.checkpoints.point:
+        return False
+    return f"to {signal.sink}/{signal.transaction.subtask}" in ledger.failures.lost[one.losses :]
+
+
+_heard("a-transaction-was-committed-after-its-notice-was-lost", "A transaction was committed with a later checkpoint,"
+       " after its own had completed, and a message to its subtask was lost.", Committed, _lost_notice)  # fmt: skip

@@ -89,6 +89,10 @@ class Graph:
         """Returns whether, on this path, records of one split and key go from subtask to subtask in one way only."""
         return all(self.edges[number].kind in _IN_ORDER for number in path)
 
+    def fans_out(self, path: Path) -> bool:
+        """Returns whether each subtask of a source is connected, on this path, with each subtask at its end."""
+        return any(not self.edges[number].kind.is_pointwise for number in path)
+
     def lets_barriers_pass(self, throttled: Iterable[int]) -> bool:
         """Returns whether unaligned barriers reach all tasks although the operators of these stand still: these, and
         those in front of them, which may have no room, have no input on which barriers stay behind data."""

@@ -214,7 +214,7 @@ class Ledger(PortLedger):
     def lost(self, seen: Seen[bool], thread: str) -> None:
         """Notes that a message was lost."""
         if seen.value:
-            self.failures.lose()
+            self.failures.lose(thread)
 
     def worked(self, seen: Seen[ports.Turn], thread: str) -> None:
         """Notes what a turn of a thread has come to."""
@@ -254,7 +254,7 @@ class Ledger(PortLedger):
             self.say("ids-of-checkpoints-increase", PROTOCOL, f"an id is larger than {checkpoints.newest}, the largest"
                      " so far", f"checkpoint {number} was triggered")  # fmt: skip
         one = Checkpoint(number, kind, self.origin)
-        one.at, one.clock, one.ended = self.now, self.threads.clock, bool(self.ended)
+        one.at, one.clock, one.attempt, one.ended = self.now, self.threads.clock, self.attempt, bool(self.ended)
         one.losses, one.failures = self.failures.losses, self.failures.count
         one.all_ready = all(state is FINISHED or task in self.ready for task, state in enumerate(self.states))
         one.passes = not pending and self.graph.lets_barriers_pass(self.throttled)
@@ -274,11 +274,14 @@ class Ledger(PortLedger):
         one = checkpoints.known.get(checkpoint)
         if one is None or value is None or one.contents is not None:
             return
-        contents = one.contents = Contents(value, self.graph, checkpoints.lineage(one.origin))
+        contents = one.contents = Contents(value, self.graph, checkpoints.lineage(one.origin), one.during_recovery)
         checkpoints.saved[checkpoint] = value, contents.lineage
         if value.states:
-            before = checkpoints.lineage(checkpoints.before(checkpoint)) or BEGINNING
-            contents.check({at: sink.in_front_of(contents, at) for at, sink in self.sinks.items()}, before.offsets)
+            before = checkpoints.before(checkpoint)
+            other = checkpoints.known.get(before)
+            running = other.contents if other is not None and other.attempt == one.attempt else None
+            earlier = {at: sink.in_front_of(contents, at) for at, sink in self.sinks.items()}
+            contents.check(earlier, checkpoints.lineage(before) or BEGINNING, running)
 
     # ---- signals -----------------------------------------------------------------------------------------------------
     def hear(self, signals: list[ports.Signal]) -> None:

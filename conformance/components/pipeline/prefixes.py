@@ -3,140 +3,109 @@ next checkpoint is taken, which holds what was recovered and not consumed. And o
 
 from __future__ import annotations
 
-from conformance.components.pipeline.steps import (
-    advance,
-    end,
-    fail,
-    fault,
-    kill,
-    restore,
-    settle,
-    snapshot,
-    state,
-    stop_with_savepoint,
-    supply,
-    throttle,
-    trigger,
-)
+from conformance import ports
+from conformance.components.pipeline import steps
 from conformance.driver import Operands
-from conformance.ports import (
-    CHANNEL_STATE_WRITER,
-    CHECKPOINT_STORE,
-    COMMIT,
-    OPERATOR_SNAPSHOT,
-    STATE_FILE_CLOSE,
-    STATE_FILE_FLUSH,
-    STATE_FILE_OPEN,
-    STATE_FILE_WRITE,
-    CheckpointKind,
-    FailurePoint,
-    FailureTarget,
-    FaultKind,
-    Recovery,
-    Until,
-)
+from conformance.ports import FailurePoint, Recovery
 
+Prefix = tuple[Operands, ...]
 _PUSHED, _MEMORY, _FIRST = (one.value for one in (Recovery.PUSHED, Recovery.IN_MEMORY, Recovery.RECOVER_FIRST))
-_UNALIGNED, _ALIGNED, _SAVEPOINT, _TIMEOUTABLE = (
-    trigger(one.value)
-    for one in (
-        CheckpointKind.UNALIGNED, CheckpointKind.ALIGNED, CheckpointKind.SAVEPOINT, CheckpointKind.TIMEOUTABLE
-    )
-)  # fmt: skip
-_RUNNING, _IDLE, _ENDED = (settle(one.value) for one in (Until.RUNNING, Until.IDLE, Until.NO_CHECKPOINT))
-_TASK, _WORKER, _MASTER, _JOB = (one.value for one in FailureTarget)
-_NOW = FailurePoint.NOW.value
-
-
-def _supplies(count: int) -> tuple[Operands, ...]:
-    return tuple(supply(split, count) for split in range(4))
-
-
-def _stand_still(*tasks: int) -> tuple[Operands, ...]:
-    return tuple(throttle(task, True) for task in tasks)
-
-
-def _go_on(*tasks: int) -> tuple[Operands, ...]:
-    return tuple(throttle(task, False) for task in tasks)
-
-
-def _overtaking(number: int, *tasks: int) -> tuple[Operands, ...]:
-    """An unaligned checkpoint while these tasks stand still, with data in front of them."""
-    return (*_supplies(8), _RUNNING, *_stand_still(*tasks), _IDLE, _UNALIGNED, _ENDED, snapshot(number))
-
-
-def _restored(number: int, how: str, design: str, side: bool = True) -> tuple[Operands, ...]:
-    return (kill(), restore(number, how, design, side))
-
-
-def _at_once(number: int, *tasks: int) -> tuple[Operands, ...]:
-    """A checkpoint as soon as the restored tasks are ready, while these stand still."""
-    return (*_stand_still(*tasks), _IDLE, _UNALIGNED, _ENDED, snapshot(number))
-
-
-_CRASH = fail(_TASK, 0, _NOW)
+_ALIGNED, _TIMEOUTABLE, _UNALIGNED, _SAVEPOINT = (steps.trigger(one.value) for one in ports.CheckpointKind)
+_ENDED, _RUNNING, _IDLE, _OVER = (steps.settle(one.value) for one in ports.Until)
+_TASK, _WORKER, _MASTER, _JOB = (one.value for one in ports.FailureTarget)
+_CRASH = steps.fail(_TASK, 0, FailurePoint.NOW.value)
+_STOP = steps.stop_with_savepoint()
 _STILL = ((1, 2), (2, 3), (1, 2, 3, 4, 5), (3, 4, 5, 6, 7))
 """Tasks that stand still: of small jobs, and of larger ones."""
 
+
+def _throttled(on: bool, *tasks: int) -> Prefix:
+    return tuple(steps.throttle(task, on) for task in tasks)
+
+
+def _supplied(count: int, *tasks: int) -> Prefix:
+    """Records come, and reach the tasks that stand still."""
+    return (*[steps.supply(split, count) for split in range(4)], _RUNNING, *_throttled(True, *tasks), _IDLE)
+
+
+def _overtaking(number: int, *tasks: int) -> Prefix:
+    """A checkpoint as soon as the tasks are ready, while these stand still."""
+    return (*_throttled(True, *tasks), _IDLE, _UNALIGNED, _ENDED, steps.snapshot(number))
+
+
+def _restored(number: int, how: str, design: str, side: bool = True) -> Prefix:
+    return (steps.kill(), steps.restore(number, how, design, side))
+
+
+def _at(target: str, number: int, point: FailurePoint) -> Operands:
+    return steps.fail(target, number, point.value)
+
+
+def _later(point: FailurePoint) -> bool:
+    return point not in (FailurePoint.NOW, FailurePoint.IN_RESTORE)
+
+
+FIRST = {tasks: (*_supplied(8, *tasks), *_overtaking(1, *tasks)) for tasks in _STILL}
+"""An unaligned checkpoint with data in front of tasks that stand still."""
 IN_ONE_JOB = tuple(
-    (*_overtaking(1, *tasks), _CRASH, _IDLE, _UNALIGNED, _ENDED, snapshot(2), _CRASH, _IDLE, *_go_on(*tasks))
+    (*FIRST[tasks], _CRASH, _IDLE, _UNALIGNED, _ENDED, steps.snapshot(2), _CRASH, _IDLE, *_throttled(False, *tasks))
     for tasks in _STILL
 )
 """The job itself restores what was in flight, twice, the second time from a checkpoint taken while it restores."""
 CHAINS = tuple(
-    (*_overtaking(1, *tasks), *_restored(1, first, design), *_at_once(2, *tasks), *_restored(2, then, other),
-     *_at_once(3, *tasks), *_restored(3, "same", design))
+    (*FIRST[tasks], *_restored(1, first, design), *_overtaking(2, *tasks), *_restored(2, then, other),
+     *_throttled(True, *tasks), _RUNNING, _CRASH, *_overtaking(3, *tasks), *_restored(3, "same", design))
     for tasks in _STILL[:3]
     for design, other in ((_PUSHED, _PUSHED), (_MEMORY, _MEMORY), (_PUSHED, _FIRST))
     for first, then in (("same", "same"), ("up", "down"), ("2", "1"), ("down", "3"))
 )  # fmt: skip
-"""A job restores another one, twice, with other parallelisms and designs."""
+"""A job restores another one, twice, with other parallelisms and designs, and fails while it does."""
 SETTLED = tuple(
-    (*_overtaking(1, *tasks), *_restored(1, how, design), _IDLE, *(state(vertex) for vertex in range(5)))
+    (*FIRST[tasks], *_restored(1, how, design), _IDLE, *(steps.state(vertex) for vertex in range(5)))
     for tasks in _STILL[:3]
-    for how, design in (("same", _FIRST), ("up", _PUSHED), ("2", _MEMORY), ("mixed", _FIRST), ("down", _PUSHED),
-                        ("3", _MEMORY))
-)  # fmt: skip
+    for how in ("same", "up", "down", "mixed", "2", "3")
+    for design in (_FIRST, _PUSHED, _MEMORY)
+)
 """A restored job settles before records are supplied: it holds exactly the cut."""
 UPSTREAM = tuple(
-    (*_overtaking(1, 1, 2, 3), *_restored(1, how, _FIRST, False), *_at_once(2, 2), _IDLE, state(1), state(2))
+    (*FIRST[_STILL[2]], *_restored(1, how, _FIRST, False), *_overtaking(2, 2), _IDLE, steps.state(1), steps.state(2))
     for how in ("same", "2")
 )
 """The producers recover their output state."""
-EXPIRED = (*_supplies(3), _RUNNING, *_stand_still(1, 2), _ALIGNED, _IDLE, advance(100), _IDLE, _ALIGNED, _IDLE,
-           advance(100), _IDLE, *_go_on(1, 2))  # fmt: skip
-"""Two checkpoints expire behind operators that stand still: more than some jobs tolerate."""
-TIMED_OUT = (*_supplies(8), _RUNNING, *_stand_still(1, 2, 3), _IDLE, _TIMEOUTABLE, _IDLE, advance(10), _ENDED,
-             snapshot(1), _CRASH, _IDLE)  # fmt: skip
-"""A timeoutable checkpoint becomes unaligned, and is restored."""
-SAVED = (*_supplies(3), _RUNNING, _IDLE, _SAVEPOINT, _ENDED, snapshot(1), *_supplies(1), _IDLE, _CRASH, _IDLE)
-"""A failover behind a savepoint."""
-STOPPED = (*_supplies(3), _RUNNING, _IDLE, stop_with_savepoint(), _ENDED)
-ENDING = (*_supplies(3), _RUNNING, end(0), end(1), _IDLE, _ALIGNED, _IDLE)
-FAILED_AT_POINTS = tuple(
-    (*_supplies(3), _RUNNING, fail(target, number, point.value), _UNALIGNED, _IDLE, _ALIGNED, _ENDED)
+AT_POINTS = tuple(
+    (*_supplied(3), _at(target, number, point), _UNALIGNED, _IDLE, _ALIGNED, _ENDED)
     for target, number in ((_TASK, 1), (_WORKER, 0), (_MASTER, 0), (_JOB, 0))
-    for point in FailurePoint
-    if point not in (FailurePoint.NOW, FailurePoint.IN_RESTORE)
+    for point in filter(_later, FailurePoint)
 )
 IN_RESTORE = tuple(
-    (*_overtaking(1, 1, 2), fail(target, 0, FailurePoint.IN_RESTORE.value), _CRASH, _IDLE)
-    for target in (_TASK, _WORKER, _MASTER)
+    (*FIRST[_STILL[0]], _at(target, 0, FailurePoint.IN_RESTORE), _CRASH, _IDLE)
+    for target in (_TASK, _WORKER, _MASTER, _JOB)
 )
-NOT_READY = (*_overtaking(1, 1, 2, 3), *_restored(1, "same", _FIRST), *_stand_still(1, 2, 3), _IDLE, _UNALIGNED, _IDLE)
-"""The job recovers first, its operators stand still, and a checkpoint is declined."""
 WITH_FAULTS = tuple(
-    (*_supplies(8), _RUNNING, *_stand_still(1, 2, 3), _IDLE, fault(place, FaultKind.THROWS.value, nth), _UNALIGNED,
-     _IDLE)
-    for place in (STATE_FILE_OPEN, STATE_FILE_WRITE, STATE_FILE_FLUSH, STATE_FILE_CLOSE, CHANNEL_STATE_WRITER,
-                  OPERATOR_SNAPSHOT, CHECKPOINT_STORE)
+    (*_supplied(8, 1, 2, 3), steps.fault(place, ports.FaultKind.THROWS.value, nth), _UNALIGNED, _IDLE)
+    for place in (ports.STATE_FILE_OPEN, ports.STATE_FILE_WRITE, ports.STATE_FILE_FLUSH, ports.STATE_FILE_CLOSE,
+                  ports.CHANNEL_STATE_WRITER, ports.OPERATOR_SNAPSHOT, ports.CHECKPOINT_STORE)
     for nth in (1, 2)
 )  # fmt: skip
 """What is called while channel state is written fails."""
-STOP_FAILS = (*_supplies(3), _RUNNING, fault(COMMIT, FaultKind.THROWS.value, 1), _IDLE, stop_with_savepoint(), _IDLE)
-ALIGNED_TWICE = (*_supplies(3), _RUNNING, *_stand_still(1), _ALIGNED, _IDLE, _ALIGNED, _SAVEPOINT, *_go_on(1))
+_EXPIRES = (_ALIGNED, _IDLE, steps.advance(100), _IDLE)
+EXPIRED = (*_supplied(3, 1, 2), *_EXPIRES, *_EXPIRES, *_throttled(False, 1, 2))
+"""Two checkpoints expire behind operators that stand still: more than some jobs tolerate."""
+TIMED_OUT = (*_supplied(8, 1, 2, 3), _TIMEOUTABLE, _IDLE, steps.advance(10), _ENDED, steps.snapshot(1), _CRASH, _IDLE)
+"""A timeoutable checkpoint becomes unaligned, and is restored."""
+SAVED = (*_supplied(3), _SAVEPOINT, _ENDED, steps.snapshot(1), *_supplied(1), _CRASH, _IDLE)
+"""A failover behind a savepoint."""
+NOT_READY = (*FIRST[_STILL[2]], *_restored(1, "same", _FIRST), *_throttled(True, 1, 2, 3), _IDLE, _UNALIGNED, _IDLE)
+"""The job recovers first, its operators stand still, and a checkpoint is declined."""
+STOPPED = (*_supplied(3), _STOP, _ENDED)
+STOP_FAILS = (*_supplied(3), steps.fault(ports.COMMIT, ports.FaultKind.THROWS.value, 1), _STOP, _IDLE)
+ENDING = (*_supplied(3), steps.end(0), steps.end(1), _IDLE, _ALIGNED, _IDLE)
+ALIGNED_TWICE = (*_supplied(3), *_throttled(True, 1), _ALIGNED, _IDLE, _ALIGNED, _SAVEPOINT, *_throttled(False, 1))
+SUBSUMED = (*_supplied(3, 1), _ALIGNED, _IDLE, _ALIGNED, *_throttled(False, 1), _IDLE)
+LOST_NOTICE = (*_supplied(3), _ALIGNED, _ENDED, *(steps.lose(f"to {vertex}/0") for vertex in (1, 2, 3)), *_supplied(1),
+               _ALIGNED, _IDLE)  # fmt: skip
 
 PREFIXES = (
-    *CHAINS, *IN_ONE_JOB, *IN_ONE_JOB, *SETTLED, *UPSTREAM, EXPIRED, TIMED_OUT, SAVED, STOPPED, ENDING,
-    *FAILED_AT_POINTS, *IN_RESTORE, *[EXPIRED] * 4, *WITH_FAULTS, *[NOT_READY, STOP_FAILS, ALIGNED_TWICE] * 3,
+    *CHAINS, *IN_ONE_JOB * 2, *SETTLED, *UPSTREAM, *AT_POINTS, *IN_RESTORE, *WITH_FAULTS, TIMED_OUT, SAVED, STOPPED,
+    ENDING, SUBSUMED, *[EXPIRED] * 5, *[NOT_READY, STOP_FAILS, ALIGNED_TWICE, LOST_NOTICE] * 3,
 )  # fmt: skip

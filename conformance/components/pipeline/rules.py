@@ -270,8 +270,8 @@ def too_many_failed_checkpoints_restart_the_job(ledger: Ledger, seen: Acted) -> 
 
 
 _said("a-job-that-was-stopped-is-not-restarted", "I-106", "Once the savepoint is complete with which a job is"
-      " stopped, a failure lets the job fail.", JobRestarted, tickets=("FLINK-26783",),
-      when=lambda ledger: ledger.stopped)  # fmt: skip
+      " stopped, a failure lets the job fail.", JobRestarted, JobOver, tickets=("FLINK-26783",),
+      when=lambda ledger: ledger.stopped and ledger.status is JobStatus.FAILED)  # fmt: skip
 
 
 # ---- the end ---------------------------------------------------------------------------------------------------------
@@ -367,6 +367,9 @@ _holds("broadcast-reaches-each-subtask-once", "I-83", "In a completed checkpoint
        " has each record of it once.", when=lambda one: one.graph.joins)  # fmt: skip
 _holds("offsets-never-go-back", "I-105", "From one completed checkpoint to the next, and after a restore, no split"
        " goes back.")  # fmt: skip
+_holds("watermarks-are-minima-that-never-go-back", "I-81", "In a completed checkpoint, the watermark of a subtask is"
+       " ahead neither of a split that reaches it nor of a record in flight to it, and it never goes back between two"
+       " restarts.", when=lambda one: any(each.watermark for at in one.checkpoint.states for each in at))  # fmt: skip
 _holds("a-checkpoint-has-the-state-of-every-subtask", "I-52", "A completed checkpoint has the state of each subtask"
        " of each vertex.")  # fmt: skip
 
