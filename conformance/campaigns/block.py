@@ -18,7 +18,7 @@ from conformance.campaigns.names import Names
 from conformance.campaigns.plan import SCHEMA, Block, Plan
 from conformance.driver import Components, Program, run_scenario
 from conformance.engines.audit import audit, is_audited
-from conformance.engines.compare import first_difference
+from conformance.engines.compare import first_difference, outcome
 from conformance.engines.corpus import corpus, replay_corpus
 from conformance.engines.exercise import Exercise, cases_of, exercise_of
 from conformance.engines.patience import Patience
@@ -194,7 +194,7 @@ def run_part(
                 left.is_over_after(other.violation.signature[1])
             if scenario.config.interleaving != "whole":
                 continue  # with fine interleaving, turns depend on the locks inside an implementation
-            difference = first_difference(run, other)
+            difference = first_difference(outcome(program.component, run), outcome(program.component, other))
             if difference is not None:
                 index, operation, field = difference
                 example = Failure(_performed(scenario, scenario.steps[: index + 1]), "", "")

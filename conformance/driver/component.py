@@ -19,7 +19,7 @@ from conformance.driver.setting import NO_SETTINGS, Settings
 from conformance.driver.step import FINISH, RUN, AnyStep
 from conformance.ports import Capability
 from conformance.ports.implementation import NEW
-from conformance.scenarios import Step
+from conformance.scenarios import Entry, Step
 
 _TURNS: Mapping[str, tuple[str, ...]] = {FINISH: ("thread",), RUN: ("thread", "stop")}
 PREFIXED = 0.25
@@ -136,6 +136,9 @@ class Component:
     settings: Settings = NO_SETTINGS
     """How the settings are distinguished in which steps are performed and properties are judged."""
 
+    outcome: Callable[[Sequence[Entry]], Sequence[Entry]] | None = None
+    """What two runs of the same steps must agree on, of all entries, if implementations may differ in the order in
+    which they work; empty: on nothing. None: on every entry."""
     contains: tuple[str, ...] = ()
     """The names of the components that it is made of. What is wrong in one of them may show in this one, too."""
     levels: Levels | None = None

@@ -6,12 +6,13 @@ compared, so the texts of errors are not.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import msgspec
 from msgspec.structs import astuple
 
-from conformance.driver import Run
+from conformance.driver import Component, Run
 from conformance.ports import Resources
 from conformance.scenarios import Entry
 
@@ -19,6 +20,17 @@ ENABLED = "enabled"
 """The field of a difference before any result: the ledger of one run enables the step, that of the other does not."""
 
 _encoder = msgspec.json.Encoder(order="deterministic")
+
+
+def outcome(component: Component, run: Run) -> Run:
+    """Returns a run in which, as the component says, only those entries have outcomes on which all must agree. It has
+    no entries if there is nothing to compare."""
+    if component.outcome is None:
+        return run
+    shown, agreed = copy(run), component.outcome(run.entries)
+    steps = [Entry(one.step, None) for one in run.entries if not one.closing]
+    shown.entries = (*steps, *agreed) if agreed else ()
+    return shown
 
 
 def first_difference(
@@ -32,6 +44,8 @@ def first_difference(
     compared, because each implementation may pool memory in its own way.
     """
     left, right = baseline.entries, other.entries
+    if not left or not right:
+        return None
     if violations:
         end_left, end_right = len(left), len(right)
     else:

@@ -127,6 +127,19 @@ def test_what_is_supplied_is_committed_with_a_checkpoint(recovery):
     assert all(run.step in (1, 11) for state in states for run in state)
 
 
+def test_watermarks_are_minima_of_what_was_emitted():
+    """pipeline.md J18. They pass each subtask behind the records, and a restart begins without."""
+    job = Driven(count(watermarks=1), 5)
+    assert [one.watermark for vertex in range(3) for one in job.port.state(vertex)] == [0, 0, 5, 5, 5, 5]
+    job.port.supply(0, 2)
+    job.settle()
+    assert {one.watermark for one in job.port.state(SINK)} == {5}  # the other split has no further records
+    job.trigger()
+    assert [one.watermark for one in job.stored(1).states[SINK]] == [5, 5]
+    job.fail(FailureTarget.TASK)
+    assert {one.watermark for one in job.port.state(SINK)} == {0}
+
+
 def test_tasks_say_what_they_do():
     """pipeline.md J6, J14. Each task initializes, is ready once, and runs."""
     job = Driven(count(1))

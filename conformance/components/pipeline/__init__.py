@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.components.pipeline import goals, rules
 from conformance.components.pipeline.config import CONFIGS, PipelineScenarioConfig
-from conformance.components.pipeline.drain import DRAIN
+from conformance.components.pipeline.drain import DRAIN, outcome
 from conformance.components.pipeline.ledger import Ledger
 from conformance.components.pipeline.levels import levels
 from conformance.components.pipeline.prefixes import PREFIXES
@@ -50,6 +50,7 @@ COMPONENT = Component(
         {"work": 400, "trigger": 10},
         {"trigger": 40, "snapshot": 20, "settle": 20, "advance": 6},
     ),
+    outcome=outcome,
     contains=("chain", "task-restore", "coordinator"),
     levels=levels({one.name: tuple(one.operands) for one in STEPS.all}),
 )  # fmt: skip

@@ -1,8 +1,7 @@
 """What a completed checkpoint holds, and what is wrong with it: each record in front of the cut must be in one place.
 
-The cut of a checkpoint says of each split how many records its source has emitted. Whoever keeps records, that is, a
-count, a subtask with broadcast state, or a sink with what it has committed, has each of them once, or it is in flight
-on an edge of its path.
+The cut of a checkpoint says of each split how many records its source has emitted. A count, a subtask with broadcast
+state, and a sink with what it has committed have each of them once, or it is in flight on an edge of its path.
 """
 
 from __future__ import annotations

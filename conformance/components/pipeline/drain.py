@@ -9,6 +9,7 @@ from conformance.components.pipeline import steps
 from conformance.components.pipeline.ledger import Ledger
 from conformance.driver import Drain, Each, Once, While
 from conformance.ports import CheckpointKind, Until
+from conformance.scenarios import Entry
 
 MOST_TRIES = 24
 """How many checkpoints the drain triggers: a fault may let one fail, and a source that ends waits for one."""
@@ -52,6 +53,15 @@ def _rest(ledger: Ledger) -> Sequence[Any]:
         return ()
     verified = [_IDLE, *(steps.state(*one) for one in steps.with_state(ledger))] if ledger.is_live() else []
     return [*verified, *(steps.output(sink) for sink in ledger.graph.sinks)]
+
+
+def outcome(entries: Sequence[Entry]) -> Sequence[Entry]:
+    """Returns what a run comes to, however threads work and whatever fails: what each sink has committed in the end, if
+    the job is not over then, so that the drain has cancelled it."""
+    ended = [one for one in entries if one.closing and one.outcome is not None]
+    if steps.cancel() not in [one.step for one in ended]:
+        return ()
+    return [one for one in ended if one.step[0] == steps.output.name]
 
 
 DRAIN = Drain[Ledger](

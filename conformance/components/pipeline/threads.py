@@ -13,7 +13,7 @@ _OFTEN = 16
 _SLOW = ((), (), ("link",), ("restore", "writer"), ("master", "to", "from", "enumerator"))
 """Who may be slow in an attempt: nobody, the network, readers and writers of state, or the job master."""
 SOMEBODY = ("",)
-"""Stands for whoever acts in an engine that does not say who does."""
+"""Stands for the threads of an engine that does not name them."""
 
 
 class Threads:

@@ -1,0 +1,87 @@
+"""What a job commits depends neither on what fails and when, nor on the recovery design."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from conformance.components import COMPONENTS
+from conformance.driver import Program, Run, run_scenario
+from conformance.engines.compare import first_difference, outcome
+from conformance.engines.search import Search, seeds
+from conformance.ports import Recovery, find_implementation
+from conformance.scenarios import Scenario
+from tests.components.little_job import Little
+from tests.components.test_little_job import component
+
+PIPELINE = COMPONENTS["pipeline"]
+_FAILS = frozenset({"fail", "fault", "lose"})
+_LAST = frozenset({"kill", "cancel", "end", "stop_with_savepoint"})
+"""The steps that let a job end, or be replaced by one that begins with a cut, which depends on the schedule."""
+Other = Callable[[Scenario], Scenario]
+
+
+def nothing_fails(scenario: Scenario) -> Scenario:
+    return replace(scenario, steps=tuple(step for step in scenario.steps if step[0] not in _FAILS))
+
+
+def later(scenario: Scenario) -> Scenario:
+    """All that fails does so at the end."""
+    fails = tuple(step for step in scenario.steps if step[0] in _FAILS)
+    return replace(scenario, steps=(*nothing_fails(scenario).steps, *fails))
+
+
+def recovered_by(design: Recovery) -> Other:
+    def other(scenario: Scenario) -> Scenario:
+        config = scenario.config
+        return replace(scenario, config=replace(config, settings=replace(config.settings, recovery=design)))
+
+    return other
+
+
+def committed(run: Run) -> list[Any]:
+    assert PIPELINE.outcome is not None
+    return [one.outcome.value for one in PIPELINE.outcome(run.entries) if one.outcome is not None]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [nothing_fails, later, *map(recovered_by, (Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED))],
+    ids=["nothing fails", "later", "recover first", "in memory", "pushed"],
+)
+def test_the_outcome_is_the_same(other: Other):
+    program = Program(PIPELINE, find_implementation("reference"))
+    search, compared = Search(program), 0
+    for seed in seeds("outcome", "pipeline", range(16)):
+        drawn, _ = search.run(seed)
+        scenario = replace(drawn, steps=tuple(step for step in drawn.steps if step[0] not in _LAST))
+        runs = [run_scenario(program, one.config, one.steps, record=True) for one in (scenario, other(scenario))]
+        assert [run.violation for run in runs] == [None, None]
+        left, right = (committed(run) for run in runs)
+        assert left, "the job is not over in the end"
+        assert left == right, seed
+        compared += any(left)
+    assert compared > 7, "in most scenarios, something is committed"
+
+
+def test_another_engine_comes_to_the_same_outcome():
+    """Every step but the last ones differs, and that is no divergence."""
+    programs = [Program(component(), one) for one in (Little(), find_implementation("reference-recover-first"))]
+    search = Search(programs[0])
+    for seed in seeds("engines", "pipeline", range(30)):
+        scenario, _ = search.run(seed)
+        runs = [run_scenario(one, scenario.config, scenario.steps, record=True) for one in programs]
+        if not {step[0] for step in scenario.steps} & {"kill", "end", "cancel"}:
+            assert committed(runs[0]) == committed(runs[1])
+            assert first_difference(runs[0], runs[1]) is not None
+            assert first_difference(outcome(PIPELINE, runs[0]), outcome(PIPELINE, runs[1])) is None
+
+
+def test_another_outcome_is_a_difference():
+    program = Program(PIPELINE, find_implementation("reference"))
+    config = PIPELINE.configs[0]
+    runs = [run_scenario(program, config, (("supply", 0, count),), record=True) for count in (1, 2)]
+    assert committed(runs[0]) != committed(runs[1])
