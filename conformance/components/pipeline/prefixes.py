@@ -102,10 +102,51 @@ STOP_FAILS = (*_supplied(3), steps.fault(ports.COMMIT, ports.FaultKind.THROWS.va
 ENDING = (*_supplied(3), steps.end(0), steps.end(1), _IDLE, _ALIGNED, _IDLE)
 ALIGNED_TWICE = (*_supplied(3), *_throttled(True, 1), _ALIGNED, _IDLE, _ALIGNED, _SAVEPOINT, *_throttled(False, 1))
 SUBSUMED = (*_supplied(3, 1), _ALIGNED, _IDLE, _ALIGNED, *_throttled(False, 1), _IDLE)
-LOST_NOTICE = (*_supplied(3), _ALIGNED, _ENDED, *(steps.lose(f"to {vertex}/0") for vertex in (1, 2, 3)), *_supplied(1),
-               _ALIGNED, _IDLE)  # fmt: skip
+_READ = (steps.snapshot(1), steps.snapshot(2), *(steps.state(at) for at in range(5)),
+         *(steps.output(at) for at in range(1, 5)))  # fmt: skip
+LOST_NOTICE, KEPT_NOTICE = (
+    (*_supplied(3), one, _ENDED, *(steps.lose(f"to {vertex}/0") for vertex in range(5)), *_supplied(1), _ALIGNED,
+     _IDLE, *_READ)
+    for one in (_ALIGNED, _STOP)
+)  # fmt: skip
+COMMITTED_LATE = (*_supplied(3)[:5], _at(_MASTER, 0, FailurePoint.COMPLETED), _ALIGNED, _IDLE, *_READ)
+CANCELLED = (*_supplied(3), steps.cancel(), _at(_MASTER, 0, FailurePoint.NOW), _IDLE)
+STOP_EXPIRES = (*_supplied(3, 1, 2), _STOP, _IDLE, steps.advance(100), _IDLE, *_throttled(False, 1, 2), *_supplied(1),
+                *_READ)  # fmt: skip
+BOTH_EXPIRE = (*_supplied(3, 1, 2), _ALIGNED, _IDLE, _SAVEPOINT, _IDLE, steps.advance(100), _IDLE)
+COUNTED_ANEW = (*_supplied(3, 1, 2), *_EXPIRES, *_throttled(False, 1, 2), _IDLE, _ALIGNED, _IDLE, *_supplied(1, 1, 2),
+                *_EXPIRES)  # fmt: skip
+"""A checkpoint completes between two that expire."""
+HALF_ENDED = (
+    *_supplied(3),
+    steps.end(0),
+    _IDLE,
+    _ALIGNED,
+    _IDLE,
+    *_supplied(3)[:4],
+    _ALIGNED,
+    _ENDED,
+    steps.snapshot(2),
+)
+"""One of two sources has finished."""
+_ROUND = tuple(steps.work(name) for name in ("from 0/0", "from 0/1", "master", "to 0/0", "to 0/1"))
+_FIRST_TASKS = tuple(steps.work(f"task {vertex}/0") for vertex in range(5))
+UNDER_WAY = (*_supplied(3), _ALIGNED, _ENDED, *_supplied(3)[:4], _UNALIGNED, *(*_ROUND, *_FIRST_TASKS) * 9)
+"""The snapshots of a checkpoint are taken while the notices of the one before are on their way."""
+MEANWHILE = tuple(
+    (*FIRST[_STILL[1]], *_restored(1, "same", design), *_throttled(True, 2, 3), _IDLE, _UNALIGNED,
+     *(*_ROUND, *(steps.work(name) for name in ("task 0/1", "link 0/1/0", "task 1/0"))) * 14,
+     *_throttled(False, 2, 3), *[steps.work("task 1/0")] * 6)
+    for design in (_PUSHED, _MEMORY)
+)  # fmt: skip
+"""What was recovered is taken while a checkpoint is under way: one source has sent its barrier, and another has not."""
+URGENT = (*_supplied(3)[:4], *(steps.work(f"task {vertex}/{subtask}") for subtask in range(3) for vertex in range(5)),
+          steps.work("task 0/0"), *_ROUND * 3, steps.work("enumerator 0"), _ALIGNED, *_ROUND * 24)  # fmt: skip
+"""A trigger arrives while an event of the operator coordinator waits in the mailbox of a source."""
 
 PREFIXES = (
     *CHAINS, *IN_ONE_JOB * 2, *SETTLED, *UPSTREAM, *AT_POINTS, *IN_RESTORE, *WITH_FAULTS, TIMED_OUT, SAVED, STOPPED,
-    ENDING, SUBSUMED, *[EXPIRED] * 5, *[NOT_READY, STOP_FAILS, ALIGNED_TWICE, LOST_NOTICE] * 3,
+    ENDING, SUBSUMED, *[EXPIRED] * 5,
+    *(NOT_READY, STOP_FAILS, ALIGNED_TWICE, LOST_NOTICE, KEPT_NOTICE, COMMITTED_LATE, CANCELLED, STOP_EXPIRES,
+      BOTH_EXPIRE, COUNTED_ANEW, HALF_ENDED, UNDER_WAY, *MEANWHILE, URGENT) * 3,
 )  # fmt: skip
