@@ -1,0 +1,54 @@
+"""What Flink's integration tests of recovered state do holds for the reference, in each recovery design."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.components import COMPONENTS
+from conformance.driver import Program, Run, run_scenario
+from conformance.ports import JobCheckpoint, find_implementation
+from tests.scenarios.named_jobs import NAMED, TOPOLOGIES
+
+PIPELINE = COMPONENTS["pipeline"]
+
+
+def run_of(name: str, implementation: str) -> tuple[Program, Run]:
+    program, scenario = Program(PIPELINE, find_implementation(implementation)), NAMED[name]
+    return program, run_scenario(program, scenario.config, scenario.steps, record=True)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_named_scenario_does_all_it_says_and_breaks_nothing(name: str):
+    program, run = run_of(name, "reference")
+    assert run.violation is None, run.violation
+    assert [entry.step for entry in run.entries if entry.outcome is None] == []
+    stored = [
+        entry.outcome.value
+        for entry in run.entries
+        if entry.step[0] == "snapshot" and entry.outcome is not None and not entry.closing
+    ]
+    assert stored
+    assert all(isinstance(one, JobCheckpoint) and one.in_flight for one in stored)
+    reached = "a-checkpoint-of-a-recovery-was-restored-with-another-parallelism" in program.exercised(run.exercised)
+    # Otherwise a job recovers no longer once its tasks take part in checkpoints.
+    assert reached == ("three phases" in name and "same" not in name and "pushed" in name)
+
+
+def test_each_topology_is_restored_with_fewer_more_and_as_many_subtasks():
+    for topology in TOPOLOGIES:
+        parallelism = {name.split(", ")[-2]: NAMED[name] for name in NAMED if name.startswith(f"{topology}, ")}
+        assert {"down", "up", "unchanged"} <= parallelism.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "bug"),
+    [
+        ("keyed with broadcast, 7 to 2, pushed", "B-70-job"),
+        ("union, up, pushed", "B-46-job"),
+        ("pipeline, down, recover-first", "B-47-job"),
+        ("three phases, up and down, pushed", "B-59-job"),
+    ],
+)
+def test_a_named_scenario_finds_a_bug_that_released_flink_had(name: str, bug: str):
+    _, run = run_of(name, f"known-bug:{bug}")
+    assert run.violation is not None
