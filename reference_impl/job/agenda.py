@@ -10,8 +10,10 @@ from conformance.scheduling import Lock, Waitable
 
 from ..network.listener import Listens
 
-Work: TypeAlias = Callable[[], Coroutine[Any, Any, bool]]
-"""A piece of work of a thread. Returns whether there was any."""
+Going: TypeAlias = Coroutine[Any, Any, bool]
+"""A piece of work that was begun. It returns whether there was anything to do."""
+Work: TypeAlias = Callable[[], bool | Going]
+"""Begins a piece of work of a thread. Returns whether there was any, or what is still to be done."""
 More: TypeAlias = Callable[[], bool]
 """Returns whether a thread that has worked has more to do."""
 
@@ -30,7 +32,7 @@ class Agenda:
         """By name of a thread, its work; None: what it would work for is not there."""
         self.able: dict[str, None] = {}
         """Able: the threads that were woken since they took up their last piece of work, in this order."""
-        self.waiting: dict[str, tuple[Coroutine[Any, Any, bool], Waitable]] = {}
+        self.waiting: dict[str, tuple[Going, Waitable]] = {}
         """Waiting: by thread in the middle of a piece of work, what it waits for."""
 
     def add(self, thread: str, work: Work | None = None, more: More | None = None) -> None:
@@ -48,34 +50,58 @@ class Agenda:
             self.able[thread] = None
             self.listener.emit(ThreadWoken(thread))
 
-    async def turn(self, thread: str) -> Turn:
-        """I-22. A thread works, or goes on, until it is done or must wait for anything but a lock. It is woken again
-        if there
-        is more to do."""
+    def turn(self, thread: str) -> Turn:
+        """I-22. A thread works, or goes on, until it is done or must wait. It is woken again if there is more to do.
+        It meets no other thread meanwhile, so that its locks are free."""
+        goes_on, piece = self.take_up(thread)
+        if type(piece) is not bool:
+            try:
+                while (at := piece.send(None)).ready():
+                    pass
+            except StopIteration as end:
+                return self.ended(thread, goes_on, end.value)
+            self.waiting[thread] = piece, at
+            return WAITS
+        return self.ended(thread, goes_on, piece)
+
+    async def turn_finely(self, thread: str) -> Turn:
+        """I-22. As `turn`, but others can work wherever the thread awaits something."""
+        goes_on, piece = self.take_up(thread)
+        if type(piece) is not bool:
+            try:
+                while type(at := piece.send(None)) is Lock or at.ready():
+                    await at
+            except StopIteration as end:
+                return self.ended(thread, goes_on, end.value)
+            self.waiting[thread] = piece, at
+            return WAITS
+        return self.ended(thread, goes_on, piece)
+
+    def take_up(self, thread: str) -> tuple[bool, bool | Going]:
+        """I-22. Begin a piece of work, or go on with one. Returns whether it goes on, and the piece. Raises: PortError
+        ARGUMENT."""
         if thread not in self.work:
             raise PortError(ErrorKind.ARGUMENT, f"there is no thread {thread!r}")
         self.able.pop(thread, None)
-        work, waits = self.work[thread], self.waiting.pop(thread, None) if self.waiting else None
-        if waits is not None:
-            going, at = waits
+        if thread in self.waiting:
+            going, at = self.waiting[thread]
             if not at.ready():  # it was named for what it will do next
-                self.waiting[thread] = waits
-                return WAITS
-        elif work is not None:
-            going = work[0]()
-        else:
-            return WAITS
-        try:
-            while True:
-                at = going.send(None)
-                if type(at) is not Lock and not at.ready():
-                    self.waiting[thread] = going, at
-                    return WAITS
-                await at
-        except StopIteration as end:
-            if waits is not None or (end.value and work is not None and work[1]()):
+                return False, False
+            del self.waiting[thread]
+            return True, going
+        work = self.work[thread]
+        return False, work is not None and work[0]()
+
+    def ended(self, thread: str, went_on: bool, acted: bool) -> Turn:
+        """I-22. A piece of work is done."""
+        if acted:
+            work = self.work[thread]
+            if went_on or (work is not None and work[1]()):
                 self.wake(thread)
-            return ACTED if end.value else WAITS
+            return ACTED
+        if went_on:
+            self.wake(thread)
+        return WAITS
 
     def look(self) -> None:
         """I-22. Wake the threads that need not wait any more."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVarTuple
+from typing import TYPE_CHECKING, Any, TypeVarTuple
 
 from conformance.ports import (
     CHECKPOINT_STORE,
@@ -42,6 +42,7 @@ from conformance.ports import (
 from conformance.ports import Message as Event
 
 from ..coordinator.coordinator import Coordinator, MainThread
+from .agenda import Going
 from .checkpoints import Failures, Part, Pending
 from .messages import Call, Message
 from .sources import Enumerator
@@ -51,8 +52,6 @@ if TYPE_CHECKING:
     from .pipeline import Pipeline
 
 Operands = TypeVarTuple("Operands")
-Going: TypeAlias = Coroutine[Any, Any, None] | None
-"""What an action returns: none, if it has ended."""
 
 
 class JobMaster:
@@ -93,19 +92,25 @@ class JobMaster:
         return list(splits) if checkpoint is None else [one for one in checkpoint.unassigned if one in splits]
 
     # ---- main thread -------------------------------------------------------------------------------------------------
-    def later(self, action: Callable[[*Operands], Going], *operands: *Operands) -> None:
+    def later(self, action: Callable[[*Operands], Coroutine[Any, Any, None] | None], *operands: *Operands) -> None:
         """I-22. Queue an action."""
         self.main.append((self, partial(action, *operands)))
         self.job.agenda.wake("master")
 
-    async def work(self) -> bool:
+    def work(self) -> bool | Going:
         """J5. Run the oldest action."""
         if not self.main:
             return False
         _, action = self.main.pop(0)
         going_on = action()
         if going_on is not None:
-            await going_on
+            return self.go_on(going_on)
+        self.hear()
+        return True
+
+    async def go_on(self, action: Coroutine[Any, Any, None]) -> bool:
+        """J5. Run an action in which the thread may wait."""
+        await action
         self.hear()
         return True
 
@@ -148,7 +153,7 @@ class JobMaster:
         elif type(told) is GlobalFailoverTriggered:
             self.later(self.restart, range(len(self.graph.tasks)))
 
-    async def assign(self, vertex: int) -> bool:
+    def assign(self, vertex: int) -> bool:
         """J1. An operator coordinator sends an event."""
         acted = self.enumerators[vertex].act(self.coordinators[vertex].send)
         self.hear()

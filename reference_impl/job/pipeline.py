@@ -40,7 +40,7 @@ from ..design import Design
 from ..faults import Faults, Faulty
 from ..held import together
 from ..task.task import Mail
-from .agenda import Agenda
+from .agenda import Agenda, Going
 from .checkpoints import ALIGNMENTS, Part
 from .deployment import Deployment
 from .graph import Graph
@@ -236,7 +236,7 @@ class Pipeline(Faulty, PipelinePort):
         self.down[task].clear()
         self.up[task].clear()
 
-    async def deliver(self, number: int) -> bool:
+    def deliver(self, number: int) -> bool:
         """J15. The oldest message to a task arrives."""
         if not self.down[number]:
             return False
@@ -254,20 +254,20 @@ class Pipeline(Faulty, PipelinePort):
             task.mails.put((_MAILS[message.call], message.checkpoint))
         return True
 
-    async def bring(self, number: int) -> bool:
+    def bring(self, number: int) -> bool:
         """J15. The oldest message of a task arrives."""
         if not self.up[number]:
             return False
         self.master.arrive(number, self.up[number].pop(0))
         return True
 
-    async def work_as_master(self) -> bool:
+    def work_as_master(self) -> bool | Going:
         """J5. The main thread of the job master goes on."""
-        return await self.master.work()
+        return self.master.work()
 
-    async def assign(self, vertex: int) -> bool:
+    def assign(self, vertex: int) -> bool:
         """J1. An operator coordinator goes on."""
-        return await self.master.assign(vertex)
+        return self.master.assign(vertex)
 
     # ---- checkpoints that are stored ---------------------------------------------------------------------------------
     def store(self, checkpoint: JobCheckpoint) -> None:
@@ -468,22 +468,31 @@ class Pipeline(Faulty, PipelinePort):
         """I-22. The names of all threads."""
         return tuple(self.agenda.work)
 
-    async def work(self, thread: str) -> Turn:
+    def work(self, thread: str) -> Turn:
         """I-22. A thread does its next piece of work."""
-        if thread in self.agenda.work and not self.is_open():
+        agenda = self.agenda
+        if not self.is_open() and thread in agenda.work:
             return Turn.OVER
-        turn = await self.agenda.turn(thread)
-        if self.agenda.waiting:
-            self.agenda.look()
+        turn = agenda.turn(thread)
+        if agenda.waiting:
+            agenda.look()
         return turn
 
-    async def settle(self, until: Until) -> bool:
+    async def work_finely(self, thread: str) -> Turn:
+        """I-22. As `work`, but other threads can work meanwhile."""
+        if not self.is_open() and thread in self.agenda.work:
+            return Turn.OVER
+        turn = await self.agenda.turn_finely(thread)
+        self.agenda.look()
+        return turn
+
+    def settle(self, until: Until) -> bool:
         """I-22. The threads work in a drawn order until it has come to that."""
         while not self.has_settled(until):
             able = list(self.agenda.able)
             if not able or not self.is_open():
                 return until is Until.IDLE
-            await self.work(self.random.choice(able))
+            self.work(self.random.choice(able))
         return True
 
     def has_settled(self, until: Until) -> bool:

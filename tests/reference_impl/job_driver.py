@@ -207,7 +207,9 @@ class Run:
         self.steps += 1
         if thread.coroutine is None:
             del self.able[name]
-            value = self.kernel.start(thread, (name,), self.port.work(name))
+            work = self.port.work_finely if self.kernel.fine else self.port.work
+            turn = work(name)
+            value = self.kernel.start(thread, (name,), turn) if self.kernel.fine else turn
         else:
             value = self.kernel.run(thread)
         if value is Turn.WAITS:

@@ -71,14 +71,14 @@ class Driven:
         self.settle()
 
     def settle(self, until: Until = Until.IDLE) -> bool:
-        came = at_once(self.port.settle(until))
+        came = self.port.settle(until)
         self.said += [one for one in self.port.signals if type(one) is not ThreadWoken]
         self.port.signals.clear()
         return came
 
     def work_until(self, reached: Callable[[], Any]) -> None:
         while not reached():
-            at_once(self.port.work(next(iter(self.port.agenda.able))))
+            self.port.work(next(iter(self.port.agenda.able)))
 
     def trigger(self, kind: CheckpointKind = ALIGNED) -> Triggered:
         triggered = self.port.trigger(kind)
@@ -393,7 +393,7 @@ def test_a_source_that_ends_leads_to_a_last_checkpoint():
     assert job.output() == BOTH
     held = job.port.resources()
     assert (held.segments, held.files, held.listeners, held.futures) == (0, 0, 0, 0)
-    assert at_once(job.port.work("master")) is Turn.OVER
+    assert job.port.work("master") is Turn.OVER
 
 
 def test_one_source_may_end_before_the_other():
@@ -472,9 +472,9 @@ def test_an_event_of_an_operator_coordinator_cannot_be_lost_unnoticed():
     """pipeline.md J15. The task fails, and says so."""
     job = Pipeline(count(), PUSHED)
     while not job.down[0]:
-        at_once(job.work(next(iter(job.agenda.able))))
+        job.work(next(iter(job.agenda.able)))
     assert job.lose("to 0/0")
-    at_once(job.settle(Until.IDLE))
+    job.settle(Until.IDLE)
     causes = [one.cause for one in job.signals if type(one) is JobTaskChanged and one.state is TaskState.FAILED]
     assert causes == ["lose"]
     assert not job.lose("master")
@@ -501,17 +501,17 @@ def test_a_savepoint_waits_for_events_that_an_older_checkpoint_holds_back():
     port = Pipeline(count(1), PUSHED)
     triggered = False
     while not (port.down[0] and port.down[0][0].call is Call.TRIGGER):  # no split is assigned meanwhile
-        at_once(port.work(next(one for one in port.agenda.able if one != "enumerator 0")))
+        port.work(next(one for one in port.agenda.able if one != "enumerator 0"))
         triggered = triggered or port.trigger(UNALIGNED) == Triggered(1)
     assert port.lose("to 0/0")
     while port.agenda.able:  # both splits are, and the gate of the reader is closed
-        at_once(port.work(next(iter(port.agenda.able))))
+        port.work(next(iter(port.agenda.able)))
     port.advance(1)
     assert port.stop_with_savepoint() == Triggered(2)
-    at_once(port.settle(Until.IDLE))
+    port.settle(Until.IDLE)
     assert list(port.master.pending) == [1, 2]
     port.advance(99)
-    at_once(port.settle(Until.IDLE))
+    port.settle(Until.IDLE)
     assert [one for one in port.signals if type(one) in (CheckpointFailed, CheckpointCompleted, JobOver)] == [
         CheckpointFailed(1, CheckpointReason.EXPIRED),
         CheckpointCompleted(2, SAVEPOINT),
@@ -551,7 +551,7 @@ def test_there_are_no_other_threads_than_those_it_names():
     names = port.threads()
     assert len(set(names)) == len(names)
     with pytest.raises(PortError) as refused:
-        at_once(port.work("nobody"))
+        port.work("nobody")
     assert refused.value.kind is ErrorKind.ARGUMENT
 
 
