@@ -8,7 +8,7 @@ import pytest
 
 from conformance.campaigns import Inline, Processes, Spark, make_plan, start
 from conformance.components import COMPONENTS
-from conformance.components.pipeline.config import GRAPHS
+from conformance.components.pipeline import PipelineScenarioConfig
 from conformance.components.pipeline.graph import HOW
 from conformance.driver import Program
 from conformance.engines import Search
@@ -16,6 +16,7 @@ from conformance.engines.search import seeds
 from conformance.ports import FailurePoint, FailureTarget, Recovery, find_implementation
 from tests.campaigns.test_spark import spark_test
 
+PIPELINE = COMPONENTS["pipeline"]
 NAMES = ("reference", "reference-recover-first", "known-bug:B-J51")
 PLAN = make_plan("jobs", NAMES, ("pipeline",), scenarios=24, budget=600)
 
@@ -40,25 +41,29 @@ def test_spark_comes_to_the_same_bytes(inline, tmp_path):
     assert (tmp_path / "c" / "result.json").read_bytes() == (inline / "result.json").read_bytes()
 
 
+def topology(config: PipelineScenarioConfig) -> object:
+    return tuple(one.kind for one in config.vertices), config.edges
+
+
 def test_a_campaign_draws_every_topology_rescale_plan_design_setting_and_failure():
     """Drawn as in a campaign, without the drains, which need not be run to see what was drawn."""
-    search = Search(Program(COMPONENTS["pipeline"], find_implementation("reference")))
+    search = Search(Program(PIPELINE, find_implementation("reference")))
     drawn: Counter[object] = Counter()
     for text in seeds("jobs", "pipeline", range(250)):
         scenario, run = search.run(text, harmless=lambda config, steps: True)
         assert run.violation is None
         config = scenario.config
-        kinds = tuple(one.kind for one in config.vertices), tuple(one.kind for one in config.edges)
         restores = {step[2:] for step in scenario.steps if step[0] == "restore"}
         failures = {step[1:] for step in scenario.steps if step[0] == "fail"}
         drawn.update({
-            kinds, config.settings.recovery, ("faults", config.faults), ("unaligned", config.settings.unaligned),
+            topology(config), config.settings.recovery, ("faults", config.faults),
+            ("unaligned", config.settings.unaligned),
             ("upstream", not config.settings.output_on_downstream), ("regions", config.settings.regions),
             *(how for how, _, _ in restores), *(("to", design) for _, design, _ in restores),
             *(target for target, _, _ in failures), *(point for _, _, point in failures),
         })  # fmt: skip
-    topologies = [(tuple(kind for _, kind in vertices), tuple(edge[2] for edge in edges))
-                  for vertices, edges in GRAPHS.values()]  # fmt: skip
+    topologies = {topology(config) for config in PIPELINE.configs}
+    assert len(topologies) > 10
     designs = [design for design in Recovery if design is not Recovery.NONE]
     wanted = [
         *topologies, *HOW, *designs, *(("to", design.value) for design in designs),

@@ -6,20 +6,33 @@ import pytest
 
 from conformance.components import COMPONENTS
 from conformance.driver import Program, Run, run_scenario
-from conformance.ports import JobCheckpoint, find_implementation
+from conformance.ports import CheckpointCompleted, JobCheckpoint, JobTaskChanged, TaskState, find_implementation
 from tests.scenarios.named_jobs import NAMED, TOPOLOGIES
 
 PIPELINE = COMPONENTS["pipeline"]
 
 
-def run_of(name: str, implementation: str) -> tuple[Program, Run]:
-    program, scenario = Program(PIPELINE, find_implementation(implementation)), NAMED[name]
-    return program, run_scenario(program, scenario.config, scenario.steps, record=True)
+def run_of(name: str, implementation: str) -> Run:
+    scenario = NAMED[name]
+    return run_scenario(
+        Program(PIPELINE, find_implementation(implementation)), scenario.config, scenario.steps, record=True
+    )
+
+
+def completes_in_recovery(run: Run) -> bool:
+    """Whether a checkpoint completes while a task restores."""
+    states: dict[int, TaskState] = {}
+    for signal in (one for entry in run.entries if entry.outcome is not None for one in entry.outcome.signals):
+        if isinstance(signal, JobTaskChanged):
+            states[signal.task] = signal.state
+        elif isinstance(signal, CheckpointCompleted) and TaskState.INITIALIZING in states.values():
+            return True
+    return False
 
 
 @pytest.mark.parametrize("name", NAMED)
 def test_a_named_scenario_does_all_it_says_and_breaks_nothing(name: str):
-    program, run = run_of(name, "reference")
+    run = run_of(name, "reference")
     assert run.violation is None, run.violation
     assert [entry.step for entry in run.entries if entry.outcome is None] == []
     stored = [
@@ -29,9 +42,8 @@ def test_a_named_scenario_does_all_it_says_and_breaks_nothing(name: str):
     ]
     assert stored
     assert all(isinstance(one, JobCheckpoint) and one.in_flight for one in stored)
-    reached = "a-checkpoint-of-a-recovery-was-restored-with-another-parallelism" in program.exercised(run.exercised)
-    # Otherwise a job recovers no longer once its tasks take part in checkpoints.
-    assert reached == ("three phases" in name and "same" not in name and "pushed" in name)
+    # With the other designs, tasks take part in checkpoints only once they do not restore any more.
+    assert completes_in_recovery(run) == ("three phases" in name and "pushed" in name)
 
 
 def test_each_topology_is_restored_with_fewer_more_and_as_many_subtasks():
@@ -50,5 +62,5 @@ def test_each_topology_is_restored_with_fewer_more_and_as_many_subtasks():
     ],
 )
 def test_a_named_scenario_finds_a_bug_that_released_flink_had(name: str, bug: str):
-    _, run = run_of(name, f"known-bug:{bug}")
+    run = run_of(name, f"known-bug:{bug}")
     assert run.violation is not None
