@@ -131,8 +131,12 @@ HALF_ENDED = (
 """One of two sources has finished."""
 _ROUND = tuple(steps.work(name) for name in ("from 0/0", "from 0/1", "master", "to 0/0", "to 0/1"))
 _FIRST_TASKS = tuple(steps.work(f"task {vertex}/0") for vertex in range(5))
+_FROM_OTHERS = tuple(steps.work(f"from {vertex}/0") for vertex in range(1, 5))
 UNDER_WAY = (*_supplied(3), _ALIGNED, _ENDED, *_supplied(3)[:4], _UNALIGNED, *(*_ROUND, *_FIRST_TASKS) * 9)
 """The snapshots of a checkpoint are taken while the notices of the one before are on their way."""
+SLOW_WRITERS = (*_supplied(8, 1, 2), _UNALIGNED, *(*_ROUND, *_FIRST_TASKS) * 9, *_throttled(False, 1, 2), _ALIGNED,
+                *(*_ROUND, *_FIRST_TASKS, *_FROM_OTHERS) * 40)  # fmt: skip
+"""The channel state of a checkpoint is not written before a newer one is under way, if there may be two."""
 MEANWHILE = tuple(
     (*FIRST[_STILL[1]], *_restored(1, "same", design), *_throttled(True, 2, 3), _IDLE, _UNALIGNED,
      *(*_ROUND, *(steps.work(name) for name in ("task 0/1", "link 0/1/0", "task 1/0"))) * 14,
@@ -140,13 +144,15 @@ MEANWHILE = tuple(
     for design in (_PUSHED, _MEMORY)
 )  # fmt: skip
 """What was recovered is taken while a checkpoint is under way: one source has sent its barrier, and another has not."""
-URGENT = (*_supplied(3)[:4], *(steps.work(f"task {vertex}/{subtask}") for subtask in range(3) for vertex in range(5)),
-          steps.work("task 0/0"), *_ROUND * 3, steps.work("enumerator 0"), _ALIGNED, *_ROUND * 24)  # fmt: skip
+_ASSIGNED = (*_supplied(3)[:4], *(steps.work(f"task {at}/{subtask}") for subtask in range(3) for at in range(5)),
+             steps.work("task 0/0"), *_ROUND * 3, steps.work("enumerator 0"))  # fmt: skip
+LOST_SPLIT = (*_ASSIGNED, *_ROUND[:3] * 3, steps.lose("to 0/0"), _IDLE, _ALIGNED, _IDLE)
+URGENT = (*_ASSIGNED, _ALIGNED, *_ROUND * 24)
 """A trigger arrives while an event of the operator coordinator waits in the mailbox of a source."""
 
 PREFIXES = (
     *CHAINS, *IN_ONE_JOB * 2, *SETTLED, *UPSTREAM, *AT_POINTS, *IN_RESTORE, *WITH_FAULTS, TIMED_OUT, SAVED, STOPPED,
     ENDING, SUBSUMED, *[EXPIRED] * 5,
     *(NOT_READY, STOP_FAILS, ALIGNED_TWICE, LOST_NOTICE, KEPT_NOTICE, COMMITTED_LATE, CANCELLED, STOP_EXPIRES,
-      BOTH_EXPIRE, COUNTED_ANEW, HALF_ENDED, UNDER_WAY, *MEANWHILE, URGENT) * 3,
+      BOTH_EXPIRE, COUNTED_ANEW, HALF_ENDED, UNDER_WAY, SLOW_WRITERS, *MEANWHILE, LOST_SPLIT, URGENT) * 5,
 )  # fmt: skip
