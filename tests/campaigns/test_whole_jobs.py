@@ -9,6 +9,7 @@ import pytest
 from conformance.campaigns import Inline, Processes, Spark, make_plan, start
 from conformance.components import COMPONENTS
 from conformance.components.pipeline import PipelineScenarioConfig
+from conformance.components.pipeline.config import CONFIGS
 from conformance.components.pipeline.graph import HOW
 from conformance.driver import Program
 from conformance.engines import Search
@@ -62,7 +63,7 @@ def test_a_campaign_draws_every_topology_rescale_plan_design_setting_and_failure
             *(how for how, _, _ in restores), *(("to", design) for _, design, _ in restores),
             *(target for target, _, _ in failures), *(point for _, _, point in failures),
         })  # fmt: skip
-    topologies = {topology(config) for config in PIPELINE.configs}
+    topologies = {topology(config) for config in CONFIGS}
     assert len(topologies) > 10
     designs = [design for design in Recovery if design is not Recovery.NONE]
     wanted = [
