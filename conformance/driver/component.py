@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -16,7 +16,7 @@ from conformance.driver.levels import Levels
 from conformance.driver.own_rules import OF_THREADS
 from conformance.driver.rule import NOTHING, Property
 from conformance.driver.setting import NO_SETTINGS, Settings
-from conformance.driver.step import FINISH, RUN, AnyStep
+from conformance.driver.step import FINISH, RUN, AnyStep, Operands
 from conformance.ports import Capability
 from conformance.ports.implementation import NEW
 from conformance.scenarios import Entry, Step
@@ -48,6 +48,21 @@ class Bound:
     variants: bool = False
     """If true, the bound limits something else: how many of the operands that are possible in a state the explorer
     tries. It tries the first ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """A component that has threads of its own, of which a step says which one works next.
+
+    A search lets a few of them work by priorities for a while, as PCT does (Burckhardt and others, ASPLOS 2010)."""
+
+    step: AnyStep
+    awake: Callable[[Any], Mapping[Operands, Any]]
+    """`awake(ledger)`: those that may have something to do, as operands of the step, in the order in which they were
+    woken."""
+    few: Callable[[Any, Callable[[], float]], Iterable[Operands]]
+    """`few(ledger, draw)`: those among which a bug of interleaving may lie, as the threads of a task and of its
+    neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +154,7 @@ class Component:
     outcome: Callable[[Sequence[Entry]], Sequence[Entry]] | None = None
     """What two runs of the same steps must agree on, of all entries, if implementations may differ in the order in
     which they work; empty: on nothing. None: on every entry."""
+    turned: Turned | None = None
     contains: tuple[str, ...] = ()
     """The names of the components that it is made of. What is wrong in one of them may show in this one, too."""
     levels: Levels | None = None

@@ -28,6 +28,7 @@ from conformance.driver import (
     Program,
     Run,
     Shape,
+    Turned,
     Violation,
     World,
 )
@@ -60,6 +61,12 @@ _FACTORS = (0, 0.25, 1, 1, 1, 1, 3, 6)
 """The factors by which random weights differ from the declared ones. Each kind of step and each thread draws one."""
 _STRETCHES = (1, 3, 10, 30)
 """How many times longer than a scenario of the usual length a life in a long scenario may be."""
+WINDOW = 200
+"""For how many turns at most a search lets threads work by priorities. Of d turns that must come in one order, among
+those of n threads, a window of k turns with d - 1 changes of priority hits the order with a probability of at least
+1 / (n k^(d-1)): with 12 threads and one change, 1 in 2,400."""
+_WINDOWED = 0.4
+"""The share of scenarios with such a window behind their prefix, of those that are not in the even manner."""
 _IDLE = 20
 """A life ends after so many steps that only observe."""
 _IDLE_LIVES = 5
@@ -131,7 +138,7 @@ class Search:
 
     def run(self, seed: str, record: bool = False, harmless: Known | None = None) -> tuple[Scenario, Run]:
         """Draw and run one scenario. If `harmless` knows that it does not fail, leave out its drain."""
-        program = self.program
+        program, component = self.program, self.program.component
         draw = Random(seed).random
         shapes = self._shapes
         shaped = shapes[floor(draw() * len(shapes))] if len(shapes) > 1 else shapes[0]
@@ -145,6 +152,8 @@ class Search:
             world = World(program, config, record)
             if manner >= EVEN and shaped.prefixes and draw() < shaped.prefixed:
                 self._begin(world, shaped.prefixes, draw)
+            if manner >= EVEN and component.turned is not None and draw() < _WINDOWED:
+                length += self._draw_by_priority(world, component.turned, by_phase, draw)
             if shaped.lives:
                 self._draw_lives(world, shaped.lives, length, draw)
             else:
@@ -156,7 +165,7 @@ class Search:
         finally:
             if world is not None:
                 world.close()
-        return Scenario(program.component.name, config, tuple(run.performed)), run
+        return Scenario(component.name, config, tuple(run.performed)), run
 
     def _begin(self, world: World, prefixes: Sequence[tuple[Step, ...]], draw: Callable[[], float]) -> None:
         """Perform a prefix, which leads to a rare state. Raises: Violation."""
@@ -170,6 +179,34 @@ class Search:
             return False
         case = world.case(step)
         return case.fails and bool(case.kind.case)
+
+    def _draw_by_priority(self, world: World, turned: Turned, by_phase: Tables, draw: Callable[[], float]) -> int:
+        """Let threads work by random priorities, some of which change; at a change, or if nobody may act, an operation
+        begins. Others work while none of the few may. Returns the number of steps. Raises: Violation."""
+        ledger, name, before, phase = world.ledger, turned.step.name, len(world.performed), world.ledger.phase
+        priorities = {one: draw() for one in turned.few(ledger, draw)}
+        changes = {floor(draw() * WINDOW): -1 - number for number in range(floor(draw() * 4))}
+        for at in range(WINDOW):
+            awake = turned.awake(ledger)
+            if ledger.phase != phase or not (awake or self._operate(world, by_phase[phase], name, draw)):
+                break
+            able = [one for one in awake if one in priorities]
+            first = max(able, key=priorities.__getitem__) if able else next(iter(awake), None)
+            if at in changes and first in priorities:
+                priorities[first] = changes[at]
+                self._operate(world, by_phase[phase], name, draw)
+            elif first is not None and ledger.phase == phase:
+                world.perform((name, *first))
+        return len(world.performed) - before
+
+    def _operate(self, world: World, table: Table, other: str, draw: Callable[[], float]) -> bool:
+        """Perform a step of another kind. Returns False if none was found that is enabled. Raises: Violation."""
+        for _ in _DRAWS:
+            step, options, _ = table[floor(draw() * len(table))]
+            if step[0] != other and (choices := options(world.ledger)):
+                world.perform((*step, *choices[floor(draw() * len(choices))]))
+                return True
+        return False
 
     def _draw_life(self, world: World, by_phase: Tables, manner: float, length: int, draw: Callable[[], float]) -> None:
         """Perform steps until the length is reached, or little can happen any more. Raises: Violation."""

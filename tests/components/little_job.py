@@ -62,7 +62,7 @@ BUGS: Mapping[str, str] = {
     "completes without a task": "a-checkpoint-completes-when-every-task-has-acknowledged-it",
     "completes twice": "a-checkpoint-ends-once",
     "restores the beginning": "a-failover-restores-the-newest-checkpoint",
-    "wakes no task": "each-record-is-committed-once",
+    "wakes no task": "all-that-is-supplied-comes-out",
     "never expires": "every-checkpoint-ends",
     "expires at once": "a-checkpoint-fails-for-the-reason-it-gives",
     "restarts for fun": "a-job-is-restarted-only-after-failures",
@@ -76,7 +76,7 @@ BUGS: Mapping[str, str] = {
     "outputs too little": "the-output-is-what-was-committed",
     "counts backwards": "ids-of-checkpoints-increase",
 }
-"""By bug, the property that notices it first."""
+"""By bug, a property that notices it."""
 Action = Callable[[], None]
 
 

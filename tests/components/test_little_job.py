@@ -25,11 +25,12 @@ def component() -> Component:
     return replace(COMPONENT, configs=configs)
 
 
-def first_failure(bug: str, most: int) -> Run | None:
+def first_failure(bug: str, most: int, slug: str = "") -> Run | None:
+    """Returns the first run that fails, or the first in which this property does."""
     search = Search(Program(component(), Little(bug)))
     for text in seeds(0, "pipeline", range(most)):
         _, run = search.run(text)
-        if run.violation is not None:
+        if run.violation is not None and slug in ("", run.violation.property.slug):
             return run
     return None
 
@@ -41,7 +42,4 @@ def test_an_honest_job_is_accused_of_nothing():
 
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_dishonest_job_is_found_out(bug: str):
-    run = first_failure(bug, 300)
-    assert run is not None, f"{bug}: not noticed"
-    assert run.violation is not None
-    assert run.violation.property.slug == BUGS[bug], run.violation
+    assert first_failure(bug, 300, BUGS[bug]) is not None, f"{bug}: not noticed as {BUGS[bug]}"

@@ -8,8 +8,8 @@ from conformance.components.pipeline.drain import DRAIN, outcome
 from conformance.components.pipeline.ledger import Ledger
 from conformance.components.pipeline.levels import levels
 from conformance.components.pipeline.prefixes import PREFIXES
-from conformance.components.pipeline.steps import STEPS
-from conformance.driver import Component, Settings
+from conformance.components.pipeline.steps import STEPS, neighbours, work
+from conformance.driver import Component, Settings, Turned
 from conformance.models.designs import BY_END_OF_RECOVERY, recovers
 from conformance.ports import Capability, PipelinePort
 
@@ -51,6 +51,7 @@ COMPONENT = Component(
         {"trigger": 40, "snapshot": 20, "settle": 20, "advance": 6},
     ),
     outcome=outcome,
+    turned=Turned(work, lambda ledger: ledger.threads.awake, neighbours),
     contains=("chain", "task-restore", "coordinator"),
     levels=levels({one.name: tuple(one.operands) for one in STEPS.all}),
 )  # fmt: skip

@@ -73,10 +73,10 @@ def _edges(words: str) -> Iterator[Edge]:
         yield Edge(int(producer), int(consumer), EdgeKind(kind))
 
 
-_TIGHT = replace(_BASE, room=1, exclusive_buffers=1, floating_buffers=1, recovery_buffers=2)
+_TIGHT = replace(_BASE, tolerable=1, room=1, exclusive_buffers=1, floating_buffers=1, recovery_buffers=2)
 _SHARING = replace(_BASE, sharing=2, records_in_buffer=3, watermarks=2)
 _STRICT = replace(_BASE, tolerable=1, regions=False)
-_ALIGNED = replace(_BASE, recovery=_FIRST, unaligned=False, concurrent=2)
+_ALIGNED = replace(_BASE, recovery=_FIRST, unaligned=False, concurrent=2, tolerable=1)
 _UPSTREAM = replace(_BASE, output_on_downstream=False, watermarks=1)
 _ONE_WORKER = replace(_BASE, workers=1)
 
@@ -88,7 +88,7 @@ def _with(settings: JobSettings, recovery: Recovery) -> JobSettings:
 CONFIGS = (
     *[make(graph, 1, _with(_BASE, recovery)) for graph in GRAPHS for recovery in (_FIRST, _MEMORY, _PUSHED)],
     *[make(graph, 2, _with(_BASE, recovery)) for graph in GRAPHS for recovery in (_FIRST, _MEMORY, _PUSHED)],
-    *[make(graph, 2, settings) for graph in GRAPHS for settings in (_TIGHT, _SHARING)],
+    *[make(graph, 2, settings) for graph in GRAPHS for settings in (_TIGHT, _SHARING, _ALIGNED)],
     *[make("keyed", many, _with(_BASE, recovery)) for many in ((1, 2, 1), (2, 1, 3), (3, 3, 3))
       for recovery in (_FIRST, _MEMORY, _PUSHED)],
     make("one edge", (1, 2), _BASE, 1), make("one edge", (2, 1), _BASE, 3),

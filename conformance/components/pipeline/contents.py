@@ -6,6 +6,7 @@ state, and a sink with what it has committed have each of them once, or it is in
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
@@ -161,9 +162,10 @@ class Contents:
 
     def _check_shape(self) -> None:
         one, graph = self.checkpoint, self.graph
-        places = [*one.unassigned, *(each.split for at in graph.sources for s in self.states(at) for each in s.splits)]
+        read = (each.split for vertex in graph.sources for state in self.states(vertex) for each in state.splits)
+        places = Counter([*one.unassigned, *read])
         for split in graph.splits:
-            if (there := places.count(split)) != 1:
+            if (there := places[split]) != 1:
                 self.say("each-split-is-in-one-place", DUPLICATED if there else LOST,
                          f"split {split} is not assigned, or with one reader", f"it is in {there} places")  # fmt: skip
         for vertex, (states, owed) in enumerate(zip(one.states, graph.config.vertices, strict=False)):

@@ -103,6 +103,8 @@ class Failures:
             say("a-job-is-restarted-only-after-failures", PROTOCOL, f"nothing has failed but {self.counted} checkpoints"
                 f" in a row, and {settings.tolerable} are tolerated", "tasks are restarted")  # fmt: skip
         self.credit -= 1
+        if self.must_restart:
+            self.ledger.sights.add("too-many-checkpoints-failed")
         if self.counted > settings.tolerable:
             self.counted, self.certain, self.must_restart = 0, 0, False
         together = set(range(len(graph.tasks)))

@@ -7,24 +7,20 @@ from typing import Any
 
 from conformance.components.pipeline import steps
 from conformance.components.pipeline.config import GRAPHS, make
-from conformance.components.pipeline.contents import Lineage
 from conformance.components.pipeline.graph import STATELESS
 from conformance.components.pipeline.ledger import Ledger
 from conformance.driver import Rules, Seen
 from conformance.models.designs import FAULTS, NOTHING, PUSHED, recovers
 from conformance.ports import (
     Capability,
-    CheckpointCompleted,
     CheckpointFailed,
     CheckpointReason,
-    Committed,
     EdgeKind,
     FailurePoint,
     FailureStruck,
     FailureTarget,
     FaultStruck,
     JobCheckpoint,
-    JobRestarted,
     PipelinePort,
     Recovery,
     Side,
@@ -44,28 +40,24 @@ def _heard(slug: str, statement: str, kind: type[Any], when: Callable[[Ledger, A
     RULES.sight(slug, statement, steps.HEARS, check, needs, signals=(kind,))
 
 
-def _point(ledger: Ledger) -> Lineage | None:
-    """Returns the checkpoint from which the tasks were restored, if records were in flight in it."""
-    one = ledger.checkpoints.lineage(ledger.origin)
-    return one if one is not None and one.travelling else None
+# ---- what the ledger has seen happen, in the order of the signals ----------------------------------------------------
+def _happened(slug: str, statement: str, needs: frozenset[Capability] = NOTHING) -> None:
+    RULES.sight(slug, statement, steps.resources, lambda ledger, seen: slug in ledger.sights, needs)
+
+
+_happened("a-recovery-of-a-recovery-with-another-parallelism-failed", "A checkpoint with records in flight that was"
+          " taken while tasks restored one was restored with another parallelism, and something failed before that was"
+          " done.", PUSHED)  # fmt: skip
+_happened("a-checkpoint-completed-during-recovery", "A checkpoint completed that was triggered while tasks were"
+          " restoring, and they still were.", PUSHED)  # fmt: skip
+_happened("too-many-checkpoints-failed", "A job was restarted because more checkpoints failed than it tolerates.")
+_happened("a-transaction-was-committed-after-its-notice-was-lost", "A transaction was committed with a later"
+          " checkpoint, after its own had completed, and a message to its subtask was lost.")  # fmt: skip
 
 
 # ---- restores --------------------------------------------------------------------------------------------------------
-def _fails_again(ledger: Ledger, _: FailureStruck) -> bool:
-    one = _point(ledger)
-    again = one is not None and one.in_recovery and ledger.is_recovering()
-    return again and one is not None and one.parallelism != tuple(each.parallelism for each in ledger.config.vertices)
-
-
-_heard("a-recovery-of-a-recovery-with-another-parallelism-failed", "A checkpoint with records in flight that was taken"
-       " while tasks restored one was restored with another parallelism, and something failed before that was done.",
-       FailureStruck, _fails_again, PUSHED)  # fmt: skip
-_heard("a-checkpoint-completed-during-recovery", "A checkpoint completed while tasks were still restoring.",
-       CheckpointCompleted, lambda ledger, one: ledger.is_recovering(), PUSHED)  # fmt: skip
-
-
 def _restores(when: Callable[[Ledger], bool]) -> Callable[[Ledger, Seen[Any]], bool]:
-    return lambda ledger, seen: _point(ledger) is not None and when(ledger)
+    return lambda ledger, seen: ledger.restores_in_flight() and when(ledger)
 
 
 def _recovers_as(design: Recovery) -> Callable[[Ledger, Seen[Any]], bool]:
@@ -113,22 +105,9 @@ for _target in FailureTarget:
         _heard(f"the-failure-of-a-{_target.value}-strikes-{_when.value}", "A failure of the kind"
                f" {_target.value} struck at the point {_when.value}.", FailureStruck,
                _with(target=_target, point=_when))  # fmt: skip
-for _reason in (CheckpointReason.EXPIRED, CheckpointReason.DECLINED_TASK_NOT_READY, CheckpointReason.SUBSUMED):
+for _reason in (CheckpointReason.EXPIRED, CheckpointReason.DECLINED_SUBSUMED, CheckpointReason.SUBSUMED):
     _heard(f"a-checkpoint-fails-as-{_reason.value}", f"A checkpoint failed for the reason {_reason.value}.",
            CheckpointFailed, _with(reason=_reason))  # fmt: skip
 for _place in PipelinePort.can_fail:
     _heard(f"at-the-{_place}-a-call-failed", f"A call failed at the place {_place}.", FaultStruck, _with(place=_place),
            FAULTS)  # fmt: skip
-_heard("too-many-checkpoints-failed", "A job was restarted because more checkpoints failed than it tolerates.",
-       JobRestarted, lambda ledger, one: ledger.failures.must_restart)  # fmt: skip
-
-
-def _lost_notice(ledger: Ledger, signal: Committed) -> bool:
-    one = ledger.checkpoints.known.get(signal.transaction.checkpoint)
-    if one is None or one.is_savepoint or not one.is_completed or one.number == ledger.checkpoints.point:
-        return False
-    return f"to {signal.sink}/{signal.transaction.subtask}" in ledger.failures.lost[one.losses :]
-
-
-_heard("a-transaction-was-committed-after-its-notice-was-lost", "A transaction was committed with a later checkpoint,"
-       " after its own had completed, and a message to its subtask was lost.", Committed, _lost_notice)  # fmt: skip

@@ -67,8 +67,8 @@ class Ledger(PortLedger):
 
     __slots__ = (
         "attempt", "cancelled", "capabilities", "checkpoints", "config", "ended", "failures", "found", "generation",
-        "graph", "now", "origin", "ready", "scenario", "sinks", "states", "status", "stopped", "stopping", "supplied",
-        "supplied_here", "tells_ready", "tells_states", "threads", "throttled", "tries",
+        "graph", "now", "origin", "ready", "scenario", "sights", "sinks", "states", "status", "stopped", "stopping",
+        "supplied", "supplied_here", "tells_ready", "tells_states", "threads", "throttled", "tries",
     )  # fmt: skip
 
     def __init__(
@@ -81,6 +81,8 @@ class Ledger(PortLedger):
         """How many jobs there were before this one."""
         self.tells_states = self.tells_ready = False
         """Whether the engine says how far tasks are, and when they are ready."""
+        self.sights: set[str] = set()
+        """The goals that were reached in the middle of an operation."""
         self.begin_job(scenario.job())
 
     def begin_job(self, config: ports.JobConfig) -> None:
@@ -133,6 +135,11 @@ class Ledger(PortLedger):
     def is_recovering(self) -> bool:
         """Returns whether a task restores."""
         return INITIALIZING in self.states
+
+    def restores_in_flight(self) -> bool:
+        """Returns whether records were in flight in the checkpoint from which the tasks were restored."""
+        one = self.checkpoints.lineage(self.origin)
+        return one is not None and bool(one.travelling)
 
     def runs(self) -> bool:
         """Returns whether all tasks run or have finished."""
@@ -309,6 +316,8 @@ class Ledger(PortLedger):
             self.say("a-checkpoint-ends-once", PROTOCOL, f"checkpoint {one.number} was triggered as {one.kind}",
                      f"it is {signal.kind}")  # fmt: skip
         self._acknowledged(one)
+        if one.during_recovery and self.is_recovering():
+            self.sights.add("a-checkpoint-completed-during-recovery")
         one.is_completed, one.losses = True, self.failures.losses
         if one.number == self.stopping:
             self.stopping, self.stopped = 0, one.number
@@ -350,6 +359,10 @@ class Ledger(PortLedger):
             self.say("a-savepoint-commits-nothing" if saved else "only-a-completed-checkpoint-is-committed", PROTOCOL,
                      f"{said} is committed when a checkpoint has completed that is not older and no savepoint",
                      f"the newest is {newest}, and it is committed")  # fmt: skip
+        own = self.checkpoints.known.get(name.checkpoint)
+        late = own is not None and own.is_completed and not own.is_savepoint and own.number < self.checkpoints.point
+        if own is not None and late and f"to {signal.sink}/{name.subtask}" in self.failures.lost[own.losses :]:
+            self.sights.add("a-transaction-was-committed-after-its-notice-was-lost")
         mine.transactions[name] = signal.records
         if twice := mine.records.add(signal.records):
             self.say(slug, DUPLICATED, f"sink {signal.sink} commits a record once", f"{named(twice)}: twice")
@@ -395,6 +408,10 @@ class Ledger(PortLedger):
         self.ready.add(signal.task)
 
     def _struck(self, signal: ports.FailureStruck) -> None:
+        one = self.checkpoints.lineage(self.origin)
+        changed = one is not None and one.parallelism != tuple(each.parallelism for each in self.config.vertices)
+        if changed and one is not None and one.in_recovery and one.travelling and self.is_recovering():
+            self.sights.add("a-recovery-of-a-recovery-with-another-parallelism-failed")
         self.failures.strike(signal)
 
     def _fault_struck(self, signal: ports.FaultStruck) -> None:

@@ -14,7 +14,7 @@ from conformance.components.pipeline.ledger import Ledger
 from conformance.components.pipeline.records import Records, named
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.models import lifetime
-from conformance.models.designs import PASSES_LOCALLY, PASSES_REMOTELY, RESOURCES
+from conformance.models.designs import NOTHING, PASSES_LOCALLY, PASSES_REMOTELY, RESOURCES
 from conformance.models.words import counted
 from conformance.ports import (
     Capability,
@@ -36,6 +36,7 @@ STEPS = frozenset({Capability.JOB_STEPS})
 LOST, DUPLICATED, STUCK, PROTOCOL = (
     FailureClass.LOST, FailureClass.DUPLICATED, FailureClass.STUCK, FailureClass.PROTOCOL
 )  # fmt: skip
+RUNNING = (TaskState.RUNNING, TaskState.FINISHED)
 IN_RECOVERED_CHECKPOINTS = ("FLINK-40016", "FLINK-39018", "FLINK-38544")
 
 RULES = Rules[Ledger]("pipeline", answers_property("pipeline"))
@@ -78,26 +79,24 @@ _said("a-savepoint-commits-nothing", "I-106", "Nothing is committed because a sa
       " is stopped with it.", Committed, tickets=("FLINK-25191",))  # fmt: skip
 
 
-def _all_committed(ledger: Ledger, sink: int, failed: bool) -> Judgement:
-    if not ledger.is_settled() or bool(ledger.failures.count) is not failed or ledger.covering() is None:
-        return False
-    if left := ledger.not_committed(sink):
-        return Broken(LOST, f"sink {sink} must have committed all records that were supplied",
-                      f"{named(left)}: not committed")  # fmt: skip
-    return any(ledger.supplied.values())
+def _all_committed(slug: str, number: str, statement: str, failed: bool) -> None:
+    """Declares a rule of what is committed in the end, for jobs in which something has failed, or nothing has."""
+
+    def check(ledger: Ledger, seen: Output) -> Judgement:
+        if not ledger.is_settled() or bool(ledger.failures.count) is not failed or ledger.covering() is None:
+            return False
+        if left := ledger.not_committed(seen.operands[0]):
+            return Broken(LOST, f"sink {seen.operands[0]} must have committed all records that were supplied",
+                          f"{named(left)}: not committed")  # fmt: skip
+        return any(ledger.supplied.values())
+
+    RULES.stated(slug, statement, steps.output, check, invariant=number, tickets=("FLINK-38544", "FLINK-39018"))
 
 
-@rule(steps.output, invariant="I-01", tickets=("FLINK-38544", "FLINK-39018"))
-def each_record_is_committed_once(ledger: Ledger, seen: Output) -> Judgement:
-    """Once a checkpoint has completed before which all records came out, and nothing is left to do, each sink has
-    committed all."""
-    return _all_committed(ledger, seen.operands[0], failed=False)
-
-
-@rule(steps.output, invariant="I-104", tickets=("FLINK-38544", "FLINK-39018"))
-def failures_do_not_change_what_is_committed(ledger: Ledger, seen: Output) -> Judgement:
-    """Also after failures, wherever they struck, each sink has committed all records in the end."""
-    return _all_committed(ledger, seen.operands[0], failed=True)
+_all_committed("each-record-is-committed-once", "I-01", "Once a checkpoint has completed before which all records came"
+               " out, and nothing is left to do, each sink has committed all.", failed=False)  # fmt: skip
+_all_committed("failures-do-not-change-what-is-committed", "I-104", "Also after failures, wherever they struck, each"
+               " sink has committed all records in the end.", failed=True)  # fmt: skip
 
 
 @rule(steps.output, invariant="I-101")
@@ -183,28 +182,53 @@ def a_restored_job_holds_exactly_the_cut(ledger: Ledger, seen: States) -> Judgem
 
 
 # ---- everything comes to an end --------------------------------------------------------------------------------------
-@rule(*steps.ACTS, invariant="I-98", after_learning=True)
-def every_checkpoint_ends(ledger: Ledger, seen: Acted) -> Judgement:
-    """When nothing is left to do, each checkpoint has ended that was triggered, unless an operator stands still or a
-    message was lost; it expires all the same."""
-    if not ledger.is_idle() or not ledger.checkpoints.known:
-        return False
-    for one in ledger.checkpoints.pending.values():
-        if ledger.holding(one):
-            return Broken(STUCK, f"nothing is left to do, so checkpoint {one.number} must have ended", "it is pending")
-    return True
+def _due(slug: str, number: str, statement: str, late: Callable[[Ledger], str | None], when: Callable[[Ledger], object],
+         *tickets: str, needs: frozenset[Capability] = NOTHING) -> None:  # fmt: skip
+    """Declares a rule of what must have happened when nothing is left to do. `late`: what has not; `when`: when it is
+    due."""
+
+    def check(ledger: Ledger, seen: Acted) -> Judgement:
+        if not ledger.is_idle() or not when(ledger):
+            return False
+        what = late(ledger)
+        return what is None or Broken(STUCK, f"nothing is left to do, so this must be: {statement}", what)
+
+    RULES.stated(slug, statement, steps.ACTS, check, invariant=number, tickets=tickets, after_learning=True,
+                 needs=needs)  # fmt: skip
 
 
-@rule(*steps.ACTS, invariant="I-98", after_learning=True, tickets=("FLINK-38544",))
-def every_restore_ends(ledger: Ledger, seen: Acted) -> Judgement:
-    """When nothing is left to do and no operator stands still, every task runs or has finished."""
-    if not ledger.is_settled() or not ledger.tells_states:
-        return False
-    for task, state in enumerate(ledger.states):
-        if state is not TaskState.RUNNING and state is not TaskState.FINISHED:
-            owed = f"nothing is left to do, so task {ledger.graph.names[task]} must run"
-            return Broken(STUCK, owed, f"it is {state or 'not deployed'}")
-    return True
+def _pending(ledger: Ledger, when: Callable[[Checkpoint], bool]) -> str | None:
+    found = [one.number for one in ledger.checkpoints.pending.values() if when(one)]
+    return f"checkpoint {found[0]} is pending" if found else None
+
+
+def _not_running(ledger: Ledger) -> str | None:
+    states = zip(ledger.graph.names, ledger.states, strict=True)
+    found = [f"task {name} is {state or 'not deployed'}" for name, state in states if state not in RUNNING]
+    return found[0] if found else None
+
+
+def _passing(ledger: Ledger, one: Checkpoint) -> bool:
+    """Returns whether operators that stand still do not hold up a checkpoint."""
+    passes = one.kind is CheckpointKind.UNALIGNED and one.all_ready and one.passes
+    return passes and one.losses == ledger.failures.losses
+
+
+_due("every-checkpoint-ends", "I-98", "When nothing is left to do, each checkpoint has ended that was triggered, unless"
+     " an operator stands still or a message was lost; it expires all the same.",
+     lambda ledger: _pending(ledger, ledger.holding), lambda ledger: ledger.checkpoints.known)  # fmt: skip
+_due("every-restore-ends", "I-98", "When nothing is left to do and no operator stands still, every task runs or has"
+     " finished.", _not_running, lambda ledger: ledger.tells_states and not ledger.throttled,
+     "FLINK-38544")  # fmt: skip
+_due("operators-that-stand-still-hold-up-no-checkpoint", "I-54", "Once all tasks are ready, an unaligned checkpoint"
+     " completes although operators stand still, or data that was recovered is not taken.",
+     lambda ledger: _pending(ledger, lambda one: _passing(ledger, one)),
+     lambda ledger: ledger.throttled and any(_passing(ledger, one) for one in ledger.checkpoints.known.values()),
+     "FLINK-39018", "FLINK-38544", needs=PASSES_LOCALLY | PASSES_REMOTELY)  # fmt: skip
+_due("too-many-failed-checkpoints-restart-the-job", "I-57", "When more checkpoints in a row have failed than are"
+     " tolerated, all tasks are restarted.",
+     lambda ledger: "they were not restarted" if ledger.failures.must_restart else None,
+     lambda ledger: ledger.failures.certain)  # fmt: skip
 
 
 @rule(steps.settle, invariant="I-22", needs=STEPS)
@@ -255,18 +279,6 @@ _said("connected-tasks-are-restarted-together", "I-103", "With a task, all tasks
       " with it; without regions, all.", JobRestarted)  # fmt: skip
 _said("a-job-is-restarted-only-after-failures", "I-57", "Tasks are restarted after something has failed, or after"
       " more checkpoints in a row have failed than are tolerated, for reasons that count.", JobRestarted)  # fmt: skip
-
-
-@rule(*steps.ACTS, invariant="I-57", after_learning=True)
-def too_many_failed_checkpoints_restart_the_job(ledger: Ledger, seen: Acted) -> Judgement:
-    """When more checkpoints in a row have failed than are tolerated, all tasks are restarted."""
-    if not ledger.is_idle() or not ledger.failures.certain:
-        return False
-    if ledger.failures.must_restart:
-        most = ledger.config.settings.tolerable
-        owed = f"more than {most} checkpoints in a row have failed, so all tasks must be restarted"
-        return Broken(PROTOCOL, owed, "nothing is left to do, and they were not")
-    return True
 
 
 _said("a-job-that-was-stopped-is-not-restarted", "I-106", "Once the savepoint is complete with which a job is"
@@ -416,21 +428,3 @@ def a_checkpoint_is_refused_for_a_reason(ledger: Ledger, seen: Seen[ports.Trigge
     if seen.value.refused not in ledger.refusal(seen.operands[0]):
         return Broken(PROTOCOL, "no such thing stands against a checkpoint", f"it was refused: {seen.value.refused}")
     return seen.value.refused is not ports.Refusal.NOT_RUNNING
-
-
-@rule(*steps.ACTS, invariant="I-54", after_learning=True, tickets=("FLINK-39018", "FLINK-38544"),
-      needs=PASSES_LOCALLY | PASSES_REMOTELY)  # fmt: skip
-def operators_that_stand_still_hold_up_no_checkpoint(ledger: Ledger, seen: Acted) -> Judgement:
-    """Once all tasks are ready, an unaligned checkpoint completes although operators stand still, or data that was
-    recovered is not taken."""
-    if not ledger.throttled or not ledger.is_idle():
-        return False
-
-    def passes(one: Checkpoint) -> bool:
-        return one.kind is CheckpointKind.UNALIGNED and one.all_ready and one.passes
-
-    for one in ledger.checkpoints.pending.values():
-        if passes(one) and one.losses == ledger.failures.losses:
-            owed = f"all tasks were ready, so the unaligned checkpoint {one.number} completes"
-            return Broken(STUCK, owed, "nothing is left to do, and it is pending")
-    return any(one.is_completed and passes(one) for one in ledger.checkpoints.known.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from conformance import ports
 from conformance.components.pipeline.graph import HOW
@@ -88,6 +88,27 @@ _UNTIL = [(one.value,) for one in (Until.NO_CHECKPOINT, Until.RUNNING, Until.IDL
 def able(ledger: Ledger) -> Sequence[tuple[str]]:
     """The threads that may have something to do."""
     return ledger.threads.drawn() if ledger.threads.steps else DISABLED
+
+
+def neighbours(ledger: Ledger, draw: Callable[[], float]) -> Sequence[tuple[str]]:
+    """The threads of a task, and some of those in front of it and behind it: twelve at most."""
+    graph, vertices = ledger.graph, ledger.config.vertices
+    vertex, subtask = graph.tasks[int(draw() * len(graph.tasks))]
+    of = f"{vertex}/{subtask}"
+    names = ["master", f"task {of}", f"restore {of}", f"to {of}", f"from {of}", f"enumerator {vertex}"]
+    names.append(f"writer {subtask % ledger.config.settings.workers}/0")
+    for number, edge in enumerate(graph.edges):
+        if edge.consumer == vertex and len(names) < 10:
+            other = int(draw() * vertices[edge.producer].parallelism)
+            names += [
+                f"task {edge.producer}/{other}",
+                f"link {number}/{other}/{subtask}",
+                f"to {edge.producer}/{other}",
+            ]
+        elif edge.producer == vertex and len(names) < 11:
+            other = int(draw() * vertices[edge.consumer].parallelism)
+            names += [f"task {edge.consumer}/{other}", f"link {number}/{subtask}/{other}"]
+    return [(name,) for name in names]
 
 
 def carrying(ledger: Ledger) -> Sequence[tuple[str]]:
