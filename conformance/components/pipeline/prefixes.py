@@ -79,6 +79,12 @@ TAKEN = tuple(
     for design in (_PUSHED, _MEMORY)
 )  # fmt: skip
 """What was recovered is taken while the next checkpoint is pending."""
+RESCALED = tuple(
+    (*_supplied(3), _ALIGNED, _ENDED, steps.snapshot(1), *_restored(1, how, _PUSHED), _IDLE, *_supplied(1), _ALIGNED,
+     _ENDED, steps.snapshot(2))
+    for how in ("up", "mixed", "down", "3")
+)  # fmt: skip
+"""Everything has arrived when the checkpoint is taken that is restored with another parallelism."""
 UPSTREAM = tuple(
     (*FIRST[_STILL[4]], *_restored(1, how, _FIRST, False), *_overtaking(2, 2), _IDLE, steps.state(1), steps.state(2))
     for how in ("same", "2")
@@ -103,8 +109,9 @@ WITH_FAULTS = tuple(
 _EXPIRES = (_ALIGNED, _IDLE, steps.advance(100), _IDLE)
 TIMED_OUT = (*_supplied(8, 1, 2, 3), _TIMEOUTABLE, _IDLE, steps.advance(10), _ENDED, steps.snapshot(1), _CRASH, _IDLE)
 """A timeoutable checkpoint becomes unaligned, and is restored."""
-EXPIRED = (*_supplied(3, 1, 2), *_EXPIRES, *_EXPIRES, *_throttled(False, 1, 2))
-"""Two checkpoints expire behind operators that stand still: more than some jobs tolerate."""
+EXPIRED = (*_supplied(3, 1, 2), *_EXPIRES, *_throttled(False, 1, 2), _IDLE, _ALIGNED, _IDLE, *_supplied(1, 1, 2),
+           *_EXPIRES, *_EXPIRES, *_throttled(False, 1, 2))  # fmt: skip
+"""After one that completes, two checkpoints expire behind operators that stand still: more than some jobs tolerate."""
 NOT_READY = (*FIRST[_STILL[4]], *_restored(1, "same", _FIRST), *_throttled(True, 1, 2, 3), _IDLE, _UNALIGNED, _IDLE)
 """The job recovers first, its operators stand still, and a checkpoint waits for them."""
 SUBSUMED = (_RUNNING, _IDLE, *_throttled(True, 1, 2), _ALIGNED, _IDLE, _ALIGNED, _IDLE, *_throttled(False, 1, 2),
@@ -122,14 +129,13 @@ LOST_NOTICE, KEPT_NOTICE = (
      _IDLE, *_READ)
     for one in (_ALIGNED, _STOP)
 )  # fmt: skip
+FAILURE_KEPT = (*_supplied(3), _CRASH, steps.lose("from 0/0"), _IDLE)
 COMMITTED_LATE = (*_supplied(3)[:5], _at(_MASTER, 0, FailurePoint.COMPLETED), _ALIGNED, _IDLE, *_READ)
 CANCELLED = (*_supplied(3), steps.cancel(), _at(_MASTER, 0, FailurePoint.NOW), _IDLE)
 STOP_EXPIRES = (*_supplied(3, 1, 2), _STOP, _IDLE, steps.advance(100), _IDLE, *_throttled(False, 1, 2), *_supplied(1),
                 *_READ)  # fmt: skip
+OVERTAKEN = (*_supplied(8, 1, 2), _SAVEPOINT, _IDLE, _UNALIGNED, _IDLE)
 BOTH_EXPIRE = (*_supplied(3, 1, 2), _ALIGNED, _IDLE, _SAVEPOINT, _IDLE, steps.advance(100), _IDLE)
-COUNTED_ANEW = (*_supplied(3, 1, 2), *_EXPIRES, *_throttled(False, 1, 2), _IDLE, _ALIGNED, _IDLE, *_supplied(1, 1, 2),
-                *_EXPIRES)  # fmt: skip
-"""A checkpoint completes between two that expire."""
 HALF_ENDED = (*_supplied(3), steps.end(0), _IDLE, _ALIGNED, _IDLE, *_supplied(3)[:4], _ALIGNED, _ENDED,
               steps.snapshot(2))  # fmt: skip
 """One of two sources has finished."""
@@ -156,9 +162,9 @@ URGENT = (*_ASSIGNED, _ALIGNED, *_ROUND * 24)
 
 PREFIXES = (
     *CHAINS, *IN_ONE_JOB * 2, *SETTLED, *TAKEN, *UPSTREAM, *MEANWHILE * 3, *AT_POINTS, *IN_RESTORE, *WITH_FAULTS,
-    TIMED_OUT, STOPPED, *[EXPIRED] * 5,
-    *[SAVED, ENDING, SUBSUMED, NOT_READY, STOP_FAILS, ALIGNED_TWICE, LOST_NOTICE, KEPT_NOTICE, COMMITTED_LATE,
-      CANCELLED, STOP_EXPIRES, BOTH_EXPIRE, COUNTED_ANEW, HALF_ENDED, UNDER_WAY, SLOW_WRITERS,
-      LOST_SPLIT, URGENT] * 3,
+    TIMED_OUT, STOPPED, *[EXPIRED] * 8, *RESCALED,
+    *[SAVED, ENDING, SUBSUMED, NOT_READY, STOP_FAILS, ALIGNED_TWICE, LOST_NOTICE, KEPT_NOTICE, FAILURE_KEPT,
+      COMMITTED_LATE, CANCELLED, STOP_EXPIRES, BOTH_EXPIRE, OVERTAKEN, HALF_ENDED, UNDER_WAY, SLOW_WRITERS, LOST_SPLIT,
+      URGENT] * 3,
 )  # fmt: skip
 """Half of them are restore chains."""

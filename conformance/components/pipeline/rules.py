@@ -356,6 +356,8 @@ adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES)
 
 
 # ---- what a checkpoint holds -----------------------------------------------------------------------------------------
+_holds("offsets-never-go-back", "I-105", "From one completed checkpoint to the next, and after a restore, no split"
+       " goes back.")  # fmt: skip
 _holds("no-record-is-missing-in-a-checkpoint", "I-04", "In a completed checkpoint, each record that a source counts"
        " as emitted is in flight on its way, or in the state of each vertex behind.", "FLINK-40016",
        "FLINK-39018")  # fmt: skip
@@ -377,8 +379,6 @@ _holds("pointwise-and-broadcast-edges-have-no-channel-state", "I-12", "Forward, 
        " channel state.", when=lambda one: any(edge.kind in STATELESS for edge in one.graph.edges))  # fmt: skip
 _holds("broadcast-reaches-each-subtask-once", "I-83", "In a completed checkpoint, each subtask with broadcast state"
        " has each record of it once.", when=lambda one: one.graph.joins)  # fmt: skip
-_holds("offsets-never-go-back", "I-105", "From one completed checkpoint to the next, and after a restore, no split"
-       " goes back.")  # fmt: skip
 _holds("watermarks-are-minima-that-never-go-back", "I-81", "In a completed checkpoint, the watermark of a subtask is"
        " ahead neither of a split that reaches it nor of a record in flight to it, and it never goes back between two"
        " restarts.", when=lambda one: any(each.watermark for at in one.checkpoint.states for each in at))  # fmt: skip
