@@ -19,6 +19,7 @@ from conformance.reporting.claims import unclaimed_in_words
 from conformance.reporting.diagram import sequence_diagram
 from conformance.reporting.specification import rule_text, specification_reference
 from conformance.reporting.story import CONTINUED, WHAT_CONTINUED_MEANS, Mark, Story, StoryStep, tell
+from conformance.reporting.time_line import LEGEND, time_line_of
 from conformance.reporting.words import failure_class_in_words, plain, value_in_words
 from conformance.system.text import in_a_cell, markdown, markdown_block, markdown_code, neutral_line
 
@@ -64,12 +65,22 @@ def report_text(report: Report) -> str:
         _expected_and_observed(report, story),
         _scenario(report, story),
         *_why(report, story),
+        *_job(report),
         f"## As a diagram\n\n{markdown_block(sequence_diagram(report.replay, report.reference), 'mermaid')}",
         _property(report),
         _reproduce(report),
         "## Environment\n\n" + table(("", ""), [(name, cell(value)) for name, value in report.environment.items()]),
     )
     return "\n\n".join(sections) + "\n"
+
+
+def _job(report: Report) -> list[str]:
+    """Draw the time line, if it is a job that failed."""
+    shown = time_line_of(report.replay)
+    if shown is None:
+        return []
+    text = "\n".join(shown.lines()) + "\n"
+    return [f"## The job\n\n{LEGEND}\n\n{markdown_block(text, 'text')}"]
 
 
 def cell(text: str) -> str:

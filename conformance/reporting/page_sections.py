@@ -23,6 +23,8 @@ from conformance.reporting.replaying import assumed_words
 from conformance.reporting.sequence import sequence_of
 from conformance.reporting.specification import rule_text, specification_reference
 from conformance.reporting.story import Story, tell
+from conformance.reporting.time_line import time_line_of
+from conformance.reporting.time_line_drawing import TimeLineDrawing, time_line_drawing
 from conformance.reporting.verdicts import Tried, Verdicts, failed_scenarios, properties_of
 from conformance.reporting.words import failure_class_in_words, plain, step_in_words, value_in_words
 
@@ -43,6 +45,8 @@ class Replayed:
     story: Story
     drawing: Drawing | None
     """None if the scenario failed before its first step."""
+    time_line: TimeLineDrawing | None
+    """None if it is not of a job."""
     steps: tuple[tuple[int, str, str], ...]
     """Number, step, and what happens without it."""
     doubt: str
@@ -221,6 +225,7 @@ def _replayed(report: Report) -> Replayed:
     return Replayed(
         story,
         drawing_of(messages) if messages.happenings else None,
+        None if (line := time_line_of(report.replay)) is None else time_line_drawing(line),
         tuple((one.number, one.step, reason) for one, reason in zip(own, reasons, strict=True)),
         doubt,
     )

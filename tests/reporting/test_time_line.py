@@ -1,0 +1,106 @@
+"""The time line of a job shows its graph, its attempts, its checkpoints, and where each failure struck."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.components import COMPONENTS
+from conformance.components.pipeline.config import make
+from conformance.engines import Replay, replay
+from conformance.ports import find_implementation
+from conformance.reporting.time_line import Sign, TimeLine, time_line_of
+from conformance.reporting.time_line_drawing import time_line_drawing
+from conformance.scenarios import Scenario, Step
+from tests.scenarios.named_jobs import NAMED
+
+
+def replayed(*steps: Step, graph: str = "keyed", name: str = "reference") -> Replay:
+    return replay(Scenario("pipeline", make(graph, 1), steps), find_implementation(name))
+
+
+def drawn(*steps: Step, graph: str = "keyed") -> TimeLine:
+    shown = time_line_of(replayed(*steps, graph=graph))
+    assert shown is not None
+    return shown
+
+
+IDLE: Step = ("settle", "idle")
+
+
+def test_a_checkpoint_is_a_line_from_its_trigger_to_its_end():
+    shown = drawn(("settle", "running"), ("trigger", "aligned"), ("trigger", "savepoint"), IDLE)
+    rows = [(row.job, row.checkpoints) for row in shown.rows if not row.in_drain]
+    assert rows[0] == (Sign.BEGINS, ())
+    assert rows[1] == (Sign.GOES_ON, (Sign.BEGINS,))
+    assert Sign.COMPLETE in rows[-1][1]
+
+
+def test_a_failure_and_the_restart_are_where_they_happen():
+    shown = drawn(IDLE, ("trigger", "unaligned"), IDLE, ("fail", "task", 1, "now"), IDLE)
+    (struck,) = [row for row in shown.rows if row.job is Sign.STRUCK]
+    assert struck.numbers == "4"
+    assert "task 1 (count 1, subtask 0) fails" in struck.text
+    (restarted,) = [row for row in shown.rows if row.job is Sign.RESTARTS]
+    assert restarted.numbers == "5"
+    assert "3 tasks restarted from checkpoint 1" in restarted.text
+
+
+def test_a_job_that_is_gone_has_no_line_until_it_is_restored():
+    shown = drawn(IDLE, ("kill",), ("resources",), ("restore", 0, "same", "pushed", True))
+    assert [row.job for row in shown.rows[:4]] == [Sign.BEGINS, Sign.ENDS, Sign.NOTHING, Sign.BEGINS]
+
+
+def test_a_checkpoint_that_goes_with_the_job_has_failed():
+    shown = drawn(IDLE, ("throttle", 2, True), ("trigger", "aligned"), ("kill",))
+    assert shown.rows[3].checkpoints == (Sign.STRUCK,)
+
+
+def test_turns_in_which_nothing_happens_are_one_row():
+    shown = drawn(("work", "master"), ("work", "task 0/0"), ("supply", 0, 1))
+    assert (shown.rows[0].numbers, shown.rows[0].text) == ("1-2", "2 turns")
+
+
+def test_the_drain_begins_with_a_row_of_its_own():
+    shown = drawn(("work", "master"))
+    assert [row.in_drain for row in shown.rows[:2]] == [False, True]
+
+
+def test_a_long_drain_is_shortened_to_its_beginning_and_its_end():
+    broken = replayed(("end", 0), ("fail", "job", 0, "between-cuts"), graph="one edge", name="known-bug:B-J62")
+    shown = time_line_of(broken)
+    assert shown is not None
+    assert len(broken.history.entries) > 300
+    assert len(shown.rows) < 30
+    assert shown.rows[-1].here
+    assert "…" in {row.text for row in shown.rows}
+
+
+def test_a_component_that_is_no_job_has_no_time_line():
+    steps: tuple[Step, ...] = (("poll",),)
+    other = COMPONENTS["subpartition"]
+    assert time_line_of(replay(Scenario(other.name, other.configs[0], steps), find_implementation("reference"))) is None
+
+
+@pytest.mark.parametrize("name", ["three phases, up and down, pushed", "multi-input, down, pushed"])
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_text_fits_its_width(name: str, width: int):
+    shown = time_line_of(replay(NAMED[name], find_implementation("reference")))
+    assert shown is not None
+    lines = shown.lines(width)
+    assert max(map(len, lines)) <= width
+    assert "source 0 \N{MULTIPLICATION SIGN}2 ─hash→ " in lines[0]
+
+
+def test_each_edge_is_in_one_path_of_the_graph():
+    lines = drawn(IDLE, graph="two inputs").lines()
+    text = "\n".join(lines[: lines.index("")])
+    assert text.count("→") == len(make("two inputs", 1).edges)
+
+
+def test_boxes_stand_right_of_what_they_read_and_do_not_overlap():
+    drawing = time_line_drawing(drawn(IDLE, graph="two inputs"))
+    assert len(drawing.boxes) == 5
+    assert all(link.x < link.to_x for link in drawing.links)
+    places = {(box.x, box.y) for box in drawing.boxes}
+    assert len(places) == 5
+    assert all(band.y + band.height <= drawing.height for band in drawing.bands)
