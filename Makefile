@@ -25,7 +25,7 @@ PYTEST      := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release pace bench kill-matrix likely-causes hypothesis variants exercise corpus explore trials nightly clean jdk test-browser campaign-example
+.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release pace bench kill-matrix likely-causes hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -178,6 +178,9 @@ kill-matrix: venv ## every known bug, over 20 seeds, into reports/
 
 hypothesis: venv ## how well Hypothesis finds and shrinks 20 known bugs, into reports/; ten minutes
 	$(BIN)/python -m tests.nightly.hypothesis_power reports/hypothesis.md
+
+jobs: venv ## scenarios of whole jobs, and the shortest one of each of their known bugs, drawn, into reports/
+	$(BIN)/python -m tests.reporting.job_page reports/jobs.md
 
 likely-causes: venv ## how well findings are grouped by likely cause, on all known bugs, into reports/
 	$(BIN)/python -m tests.engines.grouping reports/likely-causes.md --processes $(PROCESSES)

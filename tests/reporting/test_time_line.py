@@ -7,10 +7,11 @@ import pytest
 from conformance.components import COMPONENTS
 from conformance.components.pipeline.config import make
 from conformance.engines import Replay, replay
-from conformance.ports import find_implementation
+from conformance.ports import find_implementation, find_known_bug
 from conformance.reporting.time_line import Sign, TimeLine, time_line_of
 from conformance.reporting.time_line_drawing import time_line_drawing
 from conformance.scenarios import Scenario, Step
+from tests.reporting.job_page import page
 from tests.scenarios.named_jobs import NAMED
 
 
@@ -104,3 +105,15 @@ def test_boxes_stand_right_of_what_they_read_and_do_not_overlap():
     places = {(box.x, box.y) for box in drawing.boxes}
     assert len(places) == 5
     assert all(band.y + band.height <= drawing.height for band in drawing.bands)
+
+
+def test_the_page_draws_the_shortest_scenario_of_each_known_bug():
+    bug = find_known_bug("B-J51")
+    steps: tuple[Step, ...] = (("settle", "idle"), ("trigger", "aligned"), IDLE, ("fail", "task", 0, "now"))
+    text = page([bug, find_known_bug("B-J50")], {"B-J51": Scenario("pipeline", make("one edge", 1), steps)})
+    assert "### B-J51" in text
+    assert "### B-J50" not in text
+    assert "a-failover-restores-the-newest-checkpoint" in text
+    drawn_lines = [line for block in text.split("```")[1::2] for line in block.splitlines()]
+    assert max(map(len, drawn_lines)) <= 80
+    assert any(line.endswith("<- here") for line in drawn_lines)
