@@ -132,7 +132,8 @@ class Differ:
         """`name`: the name by which the user asked for the baseline. It is never run if it lacks the component.
 
         `inside`: also compare what depends on the inside of an implementation: fine scenarios, in which threads pause
-        at places of its own, and the counts of held resources. This makes sense for two variants of one text.
+        at places of its own, the counts of held resources, and all that engines need not agree on. This makes sense
+        for two variants of one text.
         """
         self.name = name
         self.program = program
@@ -264,7 +265,8 @@ class Differ:
 
     def _compare(self, left: Run, right: Run) -> _Difference | None:
         """Returns the first difference of two recorded runs, with the properties that each side breaks."""
-        left, right = (outcome(self.program.component, one) for one in (left, right))
+        if not self._inside:
+            left, right = (outcome(self.program.component, one) for one in (left, right))
         found = first_difference(left, right, violations=True, resources=self._inside)
         if found is None:
             return None

@@ -29,8 +29,8 @@ class Checkpoint:
         """Whether all tasks were ready; whether all barriers pass operators that stand still; whether a task was still
         restoring; whether a source knew that no records come."""
         self.hindered = False
-        """Whether it may wait until it expires: an unaligned one was triggered later, whose barriers may overtake those
-        of this one, or a message of one in front of it was lost."""
+        """Whether it may wait until it expires: one was triggered later, whose barriers may overtake those of this one
+        unless both are aligned, or a message of one in front of it was lost."""
         self.covers = -1
         """How many records there were if all had come out when it was triggered; -1: they had not."""
         self.contents: Contents | None = None
@@ -60,6 +60,11 @@ class Checkpoints:
         """Returns the newest completed checkpoint before this one that is no savepoint, or that which was restored."""
         older = (one.number for one in self.known.values() if one.is_completed and not one.is_savepoint)
         return max((one for one in older if one < number), default=self.restored)
+
+    def completed(self, since: int = 0) -> Checkpoint | None:
+        """Returns the newest completed checkpoint of this job that is no savepoint, or one with so many behind it."""
+        known = [one for one in self.known.values() if one.is_completed and not one.is_savepoint]
+        return known[-1 - since] if len(known) > since else None
 
     def unread(self) -> list[int]:
         """Returns the completed checkpoints whose contents were not asked for."""

@@ -131,7 +131,7 @@ class Failures:
         self.counted += 1
         if self.counted > settings.tolerable:
             self.credit += 1
-        if not one.is_savepoint and (settings.unaligned or settings.concurrent == 1):
+        if not one.is_savepoint and not self.ledger.checkpoints.pending:  # others may make a difference
             self.certain += 1
             self.must_restart |= self.certain > settings.tolerable
 
@@ -143,7 +143,7 @@ class Failures:
         ending = bool(ledger.ended or ledger.cancelled or ledger.status or ledger.stopped)
         match reason:
             case CheckpointReason.EXPIRED:
-                late = ledger.now - one.at >= settings.checkpoint_timeout
+                late = ledger.now - one.at >= settings.checkpoint_timeout or not ledger.threads.steps
                 return "" if late else f"{settings.checkpoint_timeout} milliseconds have not passed"
             case CheckpointReason.SUBSUMED:
                 if one.is_savepoint and not one.hindered:

@@ -67,8 +67,8 @@ class Ledger(PortLedger):
 
     __slots__ = (
         "attempt", "cancelled", "capabilities", "checkpoints", "config", "ended", "failures", "found", "generation",
-        "graph", "now", "origin", "ready", "scenario", "sights", "sinks", "states", "status", "stopped", "stopping",
-        "supplied", "supplied_here", "tells_ready", "tells_states", "threads", "throttled", "tries",
+        "graph", "now", "origin", "ready", "restored", "scenario", "sights", "sinks", "states", "status", "stopped",
+        "stopping", "supplied", "supplied_here", "tells_ready", "tells_states", "threads", "throttled", "tries",
     )  # fmt: skip
 
     def __init__(
@@ -95,6 +95,8 @@ class Ledger(PortLedger):
         self.checkpoints.begin(0 if restored is None else restored.checkpoint)
         self.origin = self.checkpoints.restored
         """The checkpoint from which the tasks were restored."""
+        self.restored: dict[int, int] = {}
+        """By task that was restarted, the checkpoint from which it was."""
         self.supplied = dict.fromkeys(self.graph.splits, 0) if cut is None else cut.offsets.copy()
         """By split, how many records there are."""
         self.supplied_here = 0
@@ -149,12 +151,20 @@ class Ledger(PortLedger):
         """Returns whether no more records come."""
         return len(self.ended) == len(self.graph.sources)
 
-    def covering(self) -> Checkpoint | None:
-        """Returns the newest completed checkpoint, if all records had come out when it was triggered, and no message
-        was lost since it completed."""
-        one = self.checkpoints.known.get(self.checkpoints.point)
-        covers = one is not None and one.covers == sum(self.supplied.values()) and one.losses == self.failures.losses
-        return one if covers else None
+    def is_covered(self, since: int = 0) -> bool:
+        """Returns whether all records had come out when the newest completed checkpoint was triggered, or one with so
+        many behind it, and no message was lost since it completed."""
+        one = self.checkpoints.completed(since)
+        return one is not None and one.covers == sum(self.supplied.values()) and one.losses == self.failures.losses
+
+    def is_due(self, sink: int) -> bool:
+        """Returns whether a sink must have committed all records: an engine may commit at the notice of the next
+        checkpoint, but what was restored is committed."""
+        if self.is_covered(since=1):
+            return True
+        one, many = self.checkpoints.completed(), self.config.vertices[sink].parallelism
+        tasks = [self.config.task(sink, subtask) for subtask in range(many)]
+        return self.is_covered() and one is not None and all(self.restored.get(task) == one.number for task in tasks)
 
     def not_committed(self, sink: int) -> list[int]:
         """Returns a few of the records that were supplied and that a sink has not committed."""
@@ -264,14 +274,13 @@ class Ledger(PortLedger):
         one.at, one.clock, one.attempt, one.ended = self.now, self.threads.clock, self.attempt, bool(self.ended)
         one.losses, one.failures = self.failures.losses, self.failures.count
         one.all_ready = all(state is FINISHED or task in self.ready for task, state in enumerate(self.states))
-        one.passes = not pending and self.graph.lets_barriers_pass(self.throttled)
+        one.passes = not pending and FINISHED not in self.states and self.graph.lets_barriers_pass(self.throttled)
         one.during_recovery = self.is_recovering()
         if self.threads.was_idle and not self.throttled and not self.stopping:
             one.covers = sum(self.supplied.values())
         one.hindered = any(other.losses != one.losses for other in pending.values())
-        if kind in (CheckpointKind.UNALIGNED, CheckpointKind.TIMEOUTABLE):
-            for other in pending.values():
-                other.hindered = True
+        for other in pending.values():
+            other.hindered |= not {kind, other.kind} <= {CheckpointKind.ALIGNED, CheckpointKind.SAVEPOINT}
         checkpoints.newest = max(checkpoints.newest, number)
         checkpoints.known[number] = pending[number] = one
 
@@ -389,7 +398,7 @@ class Ledger(PortLedger):
         self.threads.new_attempt(self.attempt + self.supplied_here + self.checkpoints.newest, len(self.config.vertices))
         self.ready -= tasks
         for task in tasks:
-            self.states[task] = None
+            self.states[task], self.restored[task] = None, point
 
     def _task_changed(self, signal: ports.JobTaskChanged) -> None:
         self.tells_states = True

@@ -135,7 +135,8 @@ CANCELLED = (*_supplied(3), steps.cancel(), _at(_MASTER, 0, FailurePoint.NOW), _
 STOP_EXPIRES = (*_supplied(3, 1, 2), _STOP, _IDLE, steps.advance(100), _IDLE, *_throttled(False, 1, 2), *_supplied(1),
                 *_READ)  # fmt: skip
 OVERTAKEN = (*_supplied(8, 1, 2), _SAVEPOINT, _IDLE, _UNALIGNED, _IDLE)
-BOTH_EXPIRE = (*_supplied(3, 1, 2), _ALIGNED, _IDLE, _SAVEPOINT, _IDLE, steps.advance(100), _IDLE)
+BOTH_EXPIRE = (*_supplied(3, 1, 2), _ALIGNED, _IDLE, _SAVEPOINT, _IDLE, steps.advance(100), _IDLE, *_EXPIRES)
+"""A checkpoint and a savepoint expire at the same time, and then another checkpoint."""
 HALF_ENDED = (*_supplied(3), steps.end(0), _IDLE, _ALIGNED, _IDLE, *_supplied(3)[:4], _ALIGNED, _ENDED,
               steps.snapshot(2))  # fmt: skip
 """One of two sources has finished."""

@@ -83,9 +83,11 @@ def _all_committed(slug: str, number: str, statement: str, failed: bool) -> None
     """Declares a rule of what is committed in the end, for jobs in which something has failed, or nothing has."""
 
     def check(ledger: Ledger, seen: Output) -> Judgement:
-        if not ledger.is_settled() or bool(ledger.failures.count) is not failed or ledger.covering() is None:
+        if not ledger.is_settled() or bool(ledger.failures.count) is not failed or not ledger.is_covered():
             return False
         if left := ledger.not_committed(seen.operands[0]):
+            if not ledger.is_due(seen.operands[0]):
+                return False
             return Broken(LOST, f"sink {seen.operands[0]} must have committed all records that were supplied",
                           f"{named(left)}: not committed")  # fmt: skip
         return any(ledger.supplied.values())
@@ -94,27 +96,34 @@ def _all_committed(slug: str, number: str, statement: str, failed: bool) -> None
 
 
 _all_committed("each-record-is-committed-once", "I-01", "Once a checkpoint has completed before which all records came"
-               " out, and nothing is left to do, each sink has committed all.", failed=False)  # fmt: skip
+               " out, and the next one, and nothing is left to do, each sink has committed all.",
+               failed=False)  # fmt: skip
 _all_committed("failures-do-not-change-what-is-committed", "I-104", "Also after failures, wherever they struck, each"
                " sink has committed all records in the end.", failed=True)  # fmt: skip
 
 
 @rule(steps.output, invariant="I-101")
 def what_is_prepared_is_committed_in_the_end(ledger: Ledger, seen: Output) -> Judgement:
-    """When nothing is left to do, and no message was lost, each transaction is committed that the newest completed
-    checkpoint has prepared."""
+    """When nothing is left to do, and no message was lost, each transaction is committed that a completed checkpoint
+    has prepared: with the next one at the latest, or when it was restored."""
     (sink,) = seen.operands
-    newest = ledger.checkpoints.known.get(ledger.checkpoints.point)
-    if newest is None or newest.contents is None or newest.losses != ledger.failures.losses:
-        return False
     if not ledger.is_idle() or not ledger.runs():
         return False
-    prepared = newest.contents.prepared[sink]
-    for one in prepared:
-        if one not in ledger.sinks[sink].transactions:
-            owed = f"checkpoint {newest.number} has completed, and its transactions are committed"
-            return Broken(LOST, owed, f"transaction {one.checkpoint} of subtask {one.subtask} of sink {sink} is not")
-    return bool(prepared)
+    judged = False
+    for since in (0, 1):
+        one = ledger.checkpoints.completed(since)
+        if one is None or one.contents is None or one.losses != ledger.failures.losses:
+            continue
+        for subtask, state in enumerate(one.contents.states(sink)):
+            if since == 0 and ledger.restored.get(ledger.config.task(sink, subtask)) != one.number:
+                continue
+            for name in (prepared.transaction for prepared in state.prepared):
+                judged = True
+                if name not in ledger.sinks[sink].transactions:
+                    owed = f"checkpoint {one.number} was restored or followed by the next one, so what it has prepared"
+                    return Broken(LOST, f"{owed} is committed", f"transaction {name.checkpoint} of subtask"
+                                  f" {name.subtask} of sink {sink} is not")  # fmt: skip
+    return judged
 
 
 @rule(steps.output, invariant="I-100")
