@@ -88,7 +88,8 @@ def _with(settings: JobSettings, recovery: Recovery) -> JobSettings:
 CONFIGS = (
     *[make(graph, 1, _with(_BASE, recovery)) for graph in GRAPHS for recovery in (_FIRST, _MEMORY, _PUSHED)],
     *[make(graph, 2, _with(_BASE, recovery)) for graph in GRAPHS for recovery in (_FIRST, _MEMORY, _PUSHED)],
-    *[make(graph, 2, settings) for graph in GRAPHS for settings in (_TIGHT, _SHARING, _ALIGNED)],
+    *[make(graph, 2, settings) for graph in GRAPHS for settings in (_TIGHT, _SHARING)],
+    *[make(graph, 1, _ALIGNED) for graph in GRAPHS],
     *[make("keyed", many, _with(_BASE, recovery)) for many in ((1, 2, 1), (2, 1, 3), (3, 3, 3))
       for recovery in (_FIRST, _MEMORY, _PUSHED)],
     make("one edge", (1, 2), _BASE, 1), make("one edge", (2, 1), _BASE, 3),
@@ -98,6 +99,7 @@ CONFIGS = (
     *[make(graph, many, settings) for graph in ("keyed", "union", "separate") for many in (1, 2)
       for settings in (_STRICT, _ALIGNED, _UPSTREAM, _ONE_WORKER, _with(_UPSTREAM, _FIRST))],
     make("keyed", 2, replace(_BASE, during_recovery=False)),
-    *[make(graph, many, settings, faults=True) for graph in ("keyed", "two inputs", "separate") for many in (1, 2)
+    *[make(graph, many, settings, faults=True)
+      for graph in ("keyed", "two inputs", "separate", "rebalanced") for many in (1, 2)
       for settings in (_BASE, _with(_SHARING, _MEMORY), _with(_STRICT, _FIRST))],
 )  # fmt: skip

@@ -67,7 +67,7 @@ class Keeper(NamedTuple):
 class Contents:
     """What a checkpoint holds, in the form in which rules ask for it."""
 
-    __slots__ = ("broken", "checkpoint", "flying", "graph", "lineage", "offsets", "prepared", "readers")
+    __slots__ = ("broken", "checkpoint", "flights", "flying", "graph", "lineage", "offsets", "prepared", "readers")
 
     def __init__(
         self, checkpoint: JobCheckpoint, graph: Graph, origin: Lineage | None, in_recovery: bool = False
@@ -84,9 +84,11 @@ class Contents:
             for subtask, state in enumerate(self.states(vertex)):
                 self.offsets.update((one.split, one.offset) for one in state.splits)
                 self.readers.update((one.split, (vertex, subtask)) for one in state.splits)
+        edges = range(len(graph.edges))
+        self.flights = [one for one in checkpoint.in_flight if one.edge in edges and one.records]
         self.flying: dict[int, list[Run]] = {}
         """By edge, the records in flight."""
-        for flight in checkpoint.in_flight:
+        for flight in self.flights:
             self.flying.setdefault(flight.edge, []).extend(flight.records)
         self.prepared: dict[int, dict[Transaction, Runs]] = {
             sink: {one.transaction: one.records for state in self.states(sink) for one in state.prepared}
@@ -217,7 +219,7 @@ class Contents:
     def _check_channels(self) -> None:
         """Of each channel, the input state and then the output state are in order."""
         channels: dict[tuple[int, int, int], list[Run]] = {}
-        for flight in sorted(self.checkpoint.in_flight, key=lambda one: one.side is Side.OUTPUT):
+        for flight in sorted(self.flights, key=lambda one: one.side is Side.OUTPUT):
             channels.setdefault((flight.edge, flight.producer, flight.consumer), []).extend(flight.records)
         for (number, producer, consumer), stored in channels.items():
             vertex = self.graph.edges[number].producer
@@ -231,7 +233,7 @@ class Contents:
         """No record comes behind a watermark that is larger than its position, and no watermark goes back."""
         graph, slug = self.graph, "watermarks-are-minima-that-never-go-back"
         coming: dict[tuple[int, int], int] = {}
-        for one in self.checkpoint.in_flight:
+        for one in self.flights:
             to, first = (graph.edges[one.edge].consumer, one.consumer), min(run.first for run in one.records)
             coming[to] = min(coming.get(to, RECORDS_OF_A_SPLIT), first % RECORDS_OF_A_SPLIT)
         for vertex, kept in enumerate(graph.kept):

@@ -105,8 +105,11 @@ class Failures:
         self.credit -= 1
         if self.must_restart:
             self.ledger.sights.add("too-many-checkpoints-failed")
-        if self.counted > settings.tolerable:
-            self.counted, self.certain, self.must_restart = 0, 0, False
+        if (
+            self.counted > settings.tolerable
+        ):  # then counting begins anew, unless fewer have failed as the engine counts
+            self.counted = 0 if self.must_restart else settings.tolerable
+            self.certain, self.must_restart = 0, False
         together = set(range(len(graph.tasks)))
         if settings.regions:
             together = set().union(*(graph.regions[task] for task in tasks))

@@ -382,7 +382,9 @@ class Ledger(PortLedger):
                 self.say(slug, CORRUPTED, f"sink {signal.sink} commits what was supplied", named([run.last]))
 
     def _restarted(self, signal: ports.JobRestarted) -> None:
-        tasks, point = set(ports.records_of(signal.tasks)), self.checkpoints.point
+        everybody, point = range(len(self.states)), self.checkpoints.point
+        runs = [range(run.first, run.last + 1, run.step or 1) for run in signal.tasks]
+        tasks = {task for task in everybody if any(task in run for run in runs)}
         if signal.checkpoint != point:
             one = self.checkpoints.known.get(signal.checkpoint)
             saved = one is not None and one.is_savepoint
@@ -402,10 +404,13 @@ class Ledger(PortLedger):
 
     def _task_changed(self, signal: ports.JobTaskChanged) -> None:
         self.tells_states = True
-        task, state, before = signal.task, signal.state, self.states[signal.task]
+        slug, task, state = "task-states-follow-each-other", signal.task, signal.state
+        if task not in range(len(self.states)):
+            self.say(slug, PROTOCOL, f"the job has tasks 0 to {len(self.states) - 1}", f"task {task} was {state}")
+            return
+        before = self.states[task]
         if state not in _NEXT[before]:
-            self.say("task-states-follow-each-other", PROTOCOL, f"task {self.graph.names[task]} was {before}",
-                     f"then it was {state}")  # fmt: skip
+            self.say(slug, PROTOCOL, f"task {self.graph.names[task]} was {before}", f"then it was {state}")
         self.states[task] = state
         if state is FAILED:
             self.failures.task_failed(task, signal.cause)

@@ -25,9 +25,13 @@ def _throttled(on: bool, *tasks: int) -> Prefix:
     return tuple(steps.throttle(task, on) for task in tasks)
 
 
+def _records(count: int) -> Prefix:
+    return tuple(steps.supply(split, count) for split in range(4))
+
+
 def _supplied(count: int, *tasks: int) -> Prefix:
     """Records come, and reach the tasks that stand still."""
-    return (*[steps.supply(split, count) for split in range(4)], _RUNNING, *_throttled(True, *tasks), _IDLE)
+    return (_RUNNING, *_throttled(True, *tasks), *_records(count), _IDLE)
 
 
 def _overtaking(number: int, *tasks: int) -> Prefix:
@@ -47,8 +51,11 @@ def _later(point: FailurePoint) -> bool:
     return point not in (FailurePoint.NOW, FailurePoint.IN_RESTORE)
 
 
-FIRST = {tasks: (*_supplied(8 if len(tasks) > 1 else 2, *tasks), *_overtaking(1, *tasks)) for tasks in _STILL}
-"""An unaligned checkpoint with data in front of tasks that stand still."""
+FIRST = {
+    tasks: (*_supplied(8 if tasks in ((1, 2), (2, 3), (1, 2, 3, 4, 5)) else 1, *tasks), *_overtaking(1, *tasks))
+    for tasks in _STILL
+}
+"""An unaligned checkpoint with data in front of tasks that stand still: little, so that others have room, or much."""
 IN_ONE_JOB = tuple(
     (*FIRST[tasks], _CRASH, _IDLE, _UNALIGNED, _ENDED, steps.snapshot(2), _CRASH, _IDLE, *_throttled(False, *tasks))
     for tasks in _STILL
@@ -130,20 +137,20 @@ LOST_NOTICE, KEPT_NOTICE = (
     for one in (_ALIGNED, _STOP)
 )  # fmt: skip
 FAILURE_KEPT = (*_supplied(3), _CRASH, steps.lose("from 0/0"), _IDLE)
-COMMITTED_LATE = (*_supplied(3)[:5], _at(_MASTER, 0, FailurePoint.COMPLETED), _ALIGNED, _IDLE, *_READ)
+COMMITTED_LATE = (*_records(3), _RUNNING, _at(_MASTER, 0, FailurePoint.COMPLETED), _ALIGNED, _IDLE, *_READ)
 CANCELLED = (*_supplied(3), steps.cancel(), _at(_MASTER, 0, FailurePoint.NOW), _IDLE)
 STOP_EXPIRES = (*_supplied(3, 1, 2), _STOP, _IDLE, steps.advance(100), _IDLE, *_throttled(False, 1, 2), *_supplied(1),
                 *_READ)  # fmt: skip
 OVERTAKEN = (*_supplied(8, 1, 2), _SAVEPOINT, _IDLE, _UNALIGNED, _IDLE)
 BOTH_EXPIRE = (*_supplied(3, 1, 2), _ALIGNED, _IDLE, _SAVEPOINT, _IDLE, steps.advance(100), _IDLE, *_EXPIRES)
 """A checkpoint and a savepoint expire at the same time, and then another checkpoint."""
-HALF_ENDED = (*_supplied(3), steps.end(0), _IDLE, _ALIGNED, _IDLE, *_supplied(3)[:4], _ALIGNED, _ENDED,
+HALF_ENDED = (*_supplied(3), steps.end(0), _IDLE, _ALIGNED, _IDLE, *_records(3), _ALIGNED, _ENDED,
               steps.snapshot(2))  # fmt: skip
 """One of two sources has finished."""
 _ROUND = tuple(steps.work(name) for name in ("from 0/0", "from 0/1", "master", "to 0/0", "to 0/1"))
 _FIRST_TASKS = tuple(steps.work(f"task {vertex}/0") for vertex in range(5))
 _FROM_OTHERS = tuple(steps.work(f"from {vertex}/0") for vertex in range(1, 5))
-UNDER_WAY = (*_supplied(3), _ALIGNED, _ENDED, *_supplied(3)[:4], _UNALIGNED, *(*_ROUND, *_FIRST_TASKS) * 9)
+UNDER_WAY = (*_supplied(3), _ALIGNED, _ENDED, *_records(3), _UNALIGNED, *(*_ROUND, *_FIRST_TASKS) * 9)
 """The snapshots of a checkpoint are taken while the notices of the one before are on their way."""
 SLOW_WRITERS = (*_supplied(8, 1, 2), _UNALIGNED, *(*_ROUND, *_FIRST_TASKS) * 9, *_throttled(False, 1, 2), _ALIGNED,
                 *(*_ROUND, *_FIRST_TASKS, *_FROM_OTHERS) * 40)  # fmt: skip
@@ -155,14 +162,14 @@ MEANWHILE = tuple(
     for design in (_PUSHED, _MEMORY)
 )  # fmt: skip
 """What was recovered is taken while a checkpoint is under way: one source has sent its barrier, and another has not."""
-_ASSIGNED = (*_supplied(3)[:4], *(steps.work(f"task {at}/{subtask}") for subtask in range(3) for at in range(5)),
+_ASSIGNED = (*_records(3), *(steps.work(f"task {at}/{subtask}") for subtask in range(3) for at in range(5)),
              steps.work("task 0/0"), *_ROUND * 3, steps.work("enumerator 0"))  # fmt: skip
 LOST_SPLIT = (*_ASSIGNED, *_ROUND[:3] * 3, steps.lose("to 0/0"), _IDLE, _ALIGNED, _IDLE)
 URGENT = (*_ASSIGNED, _ALIGNED, *_ROUND * 24)
 """A trigger arrives while an event of the operator coordinator waits in the mailbox of a source."""
 
 PREFIXES = (
-    *CHAINS, *IN_ONE_JOB * 2, *SETTLED, *TAKEN, *UPSTREAM, *MEANWHILE * 3, *AT_POINTS, *IN_RESTORE, *WITH_FAULTS,
+    *CHAINS, *IN_ONE_JOB * 2, *SETTLED, *TAKEN, *UPSTREAM, *MEANWHILE * 3, *AT_POINTS, *IN_RESTORE, *WITH_FAULTS * 2,
     TIMED_OUT, STOPPED, *[EXPIRED] * 8, *RESCALED,
     *[SAVED, ENDING, SUBSUMED, NOT_READY, STOP_FAILS, ALIGNED_TWICE, LOST_NOTICE, KEPT_NOTICE, FAILURE_KEPT,
       COMMITTED_LATE, CANCELLED, STOP_EXPIRES, BOTH_EXPIRE, OVERTAKEN, HALF_ENDED, UNDER_WAY, SLOW_WRITERS, LOST_SPLIT,
