@@ -75,10 +75,10 @@ def _edges(words: str) -> Iterator[Edge]:
 
 _TIGHT = replace(_BASE, tolerable=1, room=1, exclusive_buffers=1, floating_buffers=1, recovery_buffers=2)
 _SHARING = replace(_BASE, sharing=2, records_in_buffer=3, watermarks=2)
-_STRICT = replace(_BASE, tolerable=1, regions=False)
+_STRICT = replace(_BASE, tolerable=1, regions=False, watermarks=2)
 _ALIGNED = replace(_BASE, recovery=_FIRST, unaligned=False, concurrent=2, tolerable=1)
 _UPSTREAM = replace(_BASE, output_on_downstream=False, watermarks=1)
-_ONE_WORKER = replace(_BASE, workers=1)
+_ONE_WORKER = replace(_BASE, workers=1, watermarks=1)
 
 
 def _with(settings: JobSettings, recovery: Recovery) -> JobSettings:
