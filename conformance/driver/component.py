@@ -63,6 +63,8 @@ class Turned:
     few: Callable[[Any, Callable[[], float]], Iterable[Operands]]
     """`few(ledger, draw)`: those among which a bug of interleaving may lie, as the threads of a task and of its
     neighbours."""
+    needs: frozenset[Capability] = frozenset()
+    """What an implementation must claim so that a scenario can say who works next."""
 
 
 @dataclass(frozen=True, slots=True)

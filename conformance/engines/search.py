@@ -152,8 +152,9 @@ class Search:
             world = World(program, config, record)
             if manner >= EVEN and shaped.prefixes and draw() < shaped.prefixed:
                 self._begin(world, shaped.prefixes, draw)
-            if manner >= EVEN and component.turned is not None and draw() < _WINDOWED:
-                length += self._draw_by_priority(world, component.turned, by_phase, draw)
+            turned = component.turned
+            if manner >= EVEN and turned is not None and turned.needs <= program.capabilities and draw() < _WINDOWED:
+                length += self._draw_by_priority(world, turned, by_phase, draw)
             if shaped.lives:
                 self._draw_lives(world, shaped.lives, length, draw)
             else:

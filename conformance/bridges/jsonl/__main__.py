@@ -9,6 +9,7 @@ from pathlib import Path
 
 from conformance.bridges.jsonl.page import NoSuchSection, schema_text, with_sections
 from conformance.bridges.jsonl.serve import serve
+from conformance.bridges.jsonl.unstepped import Unstepped
 from conformance.ports import UnusableImplementation, find_implementation
 from conformance.scenarios import SchemaError, read_text
 from conformance.system.text import indented
@@ -21,6 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     serving = commands.add_parser("serve", help="answer requests on stdin with an implementation in Python")
     serving.add_argument("name", metavar="NAME", help="as of --implementation: reference, module:object, known-bug:ID")
+    serving.add_argument("--unstepped", action="store_true", help="only its jobs, whose threads work on their own")
     commands.add_parser("schema", help="print the JSON Schema of all messages")
     paging = commands.add_parser("page", help="rewrite the generated sections of a page")
     paging.add_argument("file", metavar="FILE", type=Path)
@@ -28,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         match chosen.command:
             case "serve":
-                _serve(chosen.name)
+                _serve(chosen.name, chosen.unstepped)
             case "schema":
                 print(schema_text(), end="")
             case "page":
@@ -39,10 +41,11 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _serve(name: str) -> None:
+def _serve(name: str, unstepped: bool) -> None:
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a stray print must not end up among the answers
-    serve(find_implementation(name), sys.stdin.buffer, answers)
+    found = find_implementation(name)
+    serve(Unstepped(found) if unstepped else found, sys.stdin.buffer, answers)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ COMPONENT = Component(
         {"trigger": 40, "snapshot": 20, "settle": 20, "advance": 6},
     ),
     outcome=outcome,
-    turned=Turned(work, lambda ledger: ledger.threads.awake, neighbours),
+    turned=Turned(work, lambda ledger: ledger.threads.awake, neighbours, frozenset({Capability.JOB_STEPS})),
     contains=("chain", "task-restore", "coordinator"),
     levels=levels({one.name: tuple(one.operands) for one in STEPS.all}),
 )  # fmt: skip

@@ -1,0 +1,86 @@
+"""Jobs that nobody steps, behind the wire: an engine at the level *job* is judged by the same rules and scenarios."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from conformance.bridges.jsonl import JsonLinesImplementation
+from conformance.bridges.jsonl.unstepped import Unstepped
+from conformance.components import COMPONENTS
+from conformance.components.pipeline.config import make
+from conformance.driver import Program, run_scenario
+from conformance.engines.search import Search, seeds
+from conformance.ports import (
+    Capability,
+    CheckpointCompleted,
+    Committed,
+    ErrorKind,
+    PortError,
+    Run,
+    ThreadWoken,
+    find_implementation,
+)
+
+SCENARIOS = 12
+JOB = COMPONENTS["pipeline"]
+
+
+@pytest.fixture
+def served():
+    """Serves the jobs of an implementation; ends the programs behind the test."""
+    running = []
+
+    def serve(name: str) -> JsonLinesImplementation:
+        command = [sys.executable, "-m", "conformance.bridges.jsonl", "serve", "--unstepped", name]
+        running.append(JsonLinesImplementation(command))
+        return running[-1]
+
+    yield serve
+    for one in running:
+        one.close()
+
+
+def violations(implementation, scenarios=SCENARIOS):
+    search = Search(Program(JOB, implementation))
+    return [search.run(text)[1].violation for text in seeds("unstepped", "pipeline", range(scenarios))]
+
+
+def test_the_reference_is_not_accused_although_nobody_steps_it(served):
+    assert violations(served("reference")) == [None] * SCENARIOS
+
+
+@pytest.mark.parametrize("bug", ["B-J33", "B-J38"])
+def test_known_bugs_are_found_without_steps(served, bug):
+    assert any(violations(served(f"known-bug:{bug}")))
+
+
+def test_a_scenario_with_steps_runs_and_its_turns_are_skipped(served):
+    """`settle` waits for the engine."""
+    steps = (
+        ("supply", 0, 3), ("work", "master"), ("work", "enumerator 0"), ("advance", 10), ("settle", "running"),
+        ("settle", "idle"), ("trigger", "aligned"), ("work", "master"), ("settle", "no-checkpoint"), ("settle", "idle"),
+        ("output", 2),
+    )  # fmt: skip
+    run = run_scenario(Program(JOB, served("reference")), make("keyed"), steps, record=True)
+    assert run.violation is None
+    assert [one.step for one in run.entries if not one.closing and one.outcome is None] == [
+        one for one in steps if one[0] in ("work", "advance")
+    ]
+    signals = [signal for one in run.entries if one.outcome for signal in one.outcome.signals]
+    assert not any(type(one) is ThreadWoken for one in signals)
+    assert sum(type(one) is CheckpointCompleted for one in signals) >= 1
+    assert [one.records for one in signals if type(one) is Committed] == [(Run(0, 2),)]
+
+
+def test_it_claims_no_steps_and_refuses_them():
+    reference = find_implementation("reference")
+    unstepped = Unstepped(reference)
+    assert reference.capabilities - unstepped.capabilities == {Capability.JOB_STEPS, Capability.STEPPING}
+    assert set(unstepped.components()) == {"pipeline"}
+    job = unstepped.components()["pipeline"](make("keyed").job())
+    for operation, operands in (("threads", ()), ("work", ("master",)), ("lose", ("to 0/0",)), ("advance", (1,))):
+        with pytest.raises(PortError) as caught:
+            getattr(job, operation)(*operands)
+        assert caught.value.kind is ErrorKind.ARGUMENT
