@@ -73,7 +73,7 @@ CHAINS = tuple(
 """A job restores another one, twice, with other parallelisms and designs, and fails while it does."""
 SETTLED = tuple(
     (*FIRST[tasks], *_restored(1, how, design), _IDLE, *(steps.state(vertex) for vertex in range(5)))
-    for tasks in _STILL[:5:2]
+    for tasks in (_STILL[0], _STILL[3], _STILL[4])
     for how, design in (("same", _FIRST), ("up", _PUSHED), ("2", _MEMORY), ("mixed", _FIRST), ("down", _PUSHED),
                         ("3", _MEMORY))
 )  # fmt: skip
@@ -121,9 +121,10 @@ EXPIRED = (*_supplied(3, 1, 2), *_EXPIRES, *_throttled(False, 1, 2), _IDLE, _ALI
 """After one that completes, two checkpoints expire behind operators that stand still: more than some jobs tolerate."""
 NOT_READY = (*FIRST[_STILL[4]], *_restored(1, "same", _FIRST), *_throttled(True, 1, 2, 3), _IDLE, _UNALIGNED, _IDLE)
 """The job recovers first, its operators stand still, and a checkpoint waits for them."""
-SUBSUMED = (_RUNNING, _IDLE, *_throttled(True, 1, 2), _ALIGNED, _IDLE, _ALIGNED, _IDLE, *_throttled(False, 1, 2),
-            *[steps.work(f"task {vertex}/0") for vertex in (1, 2)],
-            *[steps.lose(f"from {vertex}/0") for vertex in (1, 2)], _IDLE)  # fmt: skip
+_BEHIND = [f"{vertex}/{subtask}" for vertex in (1, 2) for subtask in (0, 1)]
+SUBSUMED = (_RUNNING, _IDLE, *_throttled(True, *range(1, 8)), _ALIGNED, _IDLE, _ALIGNED, _IDLE,
+            *_throttled(False, *range(1, 8)), *[steps.work(f"task {name}") for name in _BEHIND] * 3,
+            *[steps.lose(f"from {name}") for name in _BEHIND], _IDLE)  # fmt: skip
 """Of two pending checkpoints, an acknowledgement of the first is lost."""
 ALIGNED_TWICE = (*_supplied(3), *_throttled(True, 1), _ALIGNED, _IDLE, _ALIGNED, _SAVEPOINT, *_throttled(False, 1))
 SAVED = (*_supplied(3), _SAVEPOINT, _ENDED, steps.snapshot(1), *_supplied(1), _CRASH, _IDLE)
@@ -170,8 +171,8 @@ URGENT = (*_ASSIGNED, _ALIGNED, *_ROUND * 24)
 
 PREFIXES = (
     *CHAINS, *IN_ONE_JOB * 2, *SETTLED, *TAKEN, *UPSTREAM, *MEANWHILE * 3, *AT_POINTS, *IN_RESTORE, *WITH_FAULTS * 2,
-    TIMED_OUT, STOPPED, *[EXPIRED] * 8, *RESCALED,
-    *[SAVED, ENDING, SUBSUMED, NOT_READY, STOP_FAILS, ALIGNED_TWICE, LOST_NOTICE, KEPT_NOTICE, FAILURE_KEPT,
+    TIMED_OUT, STOPPED, *[EXPIRED, SUBSUMED] * 8, *RESCALED,
+    *[SAVED, ENDING, NOT_READY, STOP_FAILS, ALIGNED_TWICE, LOST_NOTICE, KEPT_NOTICE, FAILURE_KEPT,
       COMMITTED_LATE, CANCELLED, STOP_EXPIRES, BOTH_EXPIRE, OVERTAKEN, HALF_ENDED, UNDER_WAY, SLOW_WRITERS, LOST_SPLIT,
       URGENT] * 3,
 )  # fmt: skip
