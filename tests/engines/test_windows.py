@@ -7,6 +7,7 @@ from typing import Any
 
 from conformance.components import COMPONENTS
 from conformance.components.pipeline.config import make
+from conformance.components.pipeline.ledger import Ledger
 from conformance.components.pipeline.steps import neighbours, work
 from conformance.driver import Program, Turned, World
 from conformance.engines.search import WINDOW, Manners, Search
@@ -48,7 +49,7 @@ def test_who_may_act_and_has_the_highest_priority_works():
 
 def test_twelve_threads_at_most_are_neighbours():
     for graph in ("keyed", "two inputs", "two sinks"):
-        ledger = PIPELINE.make_ledger(make(graph, 3), frozenset())
+        ledger = Ledger(make(graph, 3), frozenset(), {})
         for number in range(40):
             few = neighbours(ledger, Random(number).random)
             assert len(set(few)) == len(few) <= 12

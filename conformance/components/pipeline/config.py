@@ -96,7 +96,8 @@ CONFIGS = (
     make("keyed twice", (1, 2, 3, 2), _BASE, 3), make("rebalanced", (2, 3, 2, 1), _BASE, 3),
     make("rescaled", (1, 2, 2, 1), _BASE), make("custom", (2, 3, 2), _BASE), make("union", (2, 1, 3, 2), _SHARING),
     make("keyed with broadcast", (3, 2, 3, 2), _with(_TIGHT, _MEMORY)), make("selective", (1, 2, 2, 1), _BASE),
-    *[make(graph, many, settings) for graph in ("keyed", "union", "separate", "keyed with broadcast") for many in (1, 2)
+    *[make(graph, many, settings)
+      for graph in ("keyed", "union", "separate", "rescaled", "keyed with broadcast") for many in (1, 2)
       for settings in (_STRICT, _ALIGNED, _UPSTREAM, _ONE_WORKER, _with(_UPSTREAM, _FIRST))],
     make("keyed", 2, replace(_BASE, during_recovery=False)),
     *[make(graph, many, settings, faults=True)
