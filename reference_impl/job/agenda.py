@@ -24,12 +24,14 @@ ACTED, WAITS = Turn.ACTED, Turn.WAITS
 class Agenda:
     """Who makes work for a thread wakes it. Nobody asks a thread that waits."""
 
-    __slots__ = ("able", "listener", "waiting", "work")
+    __slots__ = ("able", "listener", "signals", "waiting", "work")
 
     def __init__(self, listener: Listens) -> None:
         self.listener = listener
         self.work: dict[str, tuple[Work, More] | None] = {}
         """By name of a thread, its work; None: what it would work for is not there."""
+        self.signals: dict[str, ThreadWoken] = {}
+        """By thread, what is signalled when it is woken."""
         self.able: dict[str, None] = {}
         """Able: the threads that were woken since they took up their last piece of work, in this order."""
         self.waiting: dict[str, tuple[Going, Waitable]] = {}
@@ -38,17 +40,22 @@ class Agenda:
     def add(self, thread: str, work: Work | None = None, more: More | None = None) -> None:
         """I-22. A thread of the job."""
         self.work[thread] = None if work is None or more is None else (work, more)
+        self.signals[thread] = ThreadWoken(thread)
 
-    def assign(self, thread: str, work: Work, more: More) -> None:
+    def replace(self, thread: str, work: Work, more: More) -> None:
         """I-22. The thread works for somebody else now."""
         self.work[thread] = work, more
+
+    def assign(self, thread: str, work: Work, more: More) -> None:
+        """I-22. The thread works for somebody else now, and has something to do."""
+        self.replace(thread, work, more)
         self.wake(thread)
 
     def wake(self, thread: str) -> None:
         """I-22. There is something to do for the thread."""
         if thread not in self.able:
             self.able[thread] = None
-            self.listener.emit(ThreadWoken(thread))
+            self.listener.emit(self.signals[thread])
 
     def turn(self, thread: str) -> Turn:
         """I-22. A thread works, or goes on, until it is done or must wait. It is woken again if there is more to do.
@@ -94,14 +101,11 @@ class Agenda:
 
     def ended(self, thread: str, went_on: bool, acted: bool) -> Turn:
         """I-22. A piece of work is done."""
-        if acted:
+        if acted or went_on:
             work = self.work[thread]
-            if went_on or (work is not None and work[1]()):
+            if work is not None and work[1]():
                 self.wake(thread)
-            return ACTED
-        if went_on:
-            self.wake(thread)
-        return WAITS
+        return ACTED if acted else WAITS
 
     def look(self) -> None:
         """I-22. Wake the threads that need not wait any more."""

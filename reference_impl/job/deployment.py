@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from conformance.ports import (
     ChannelKind,
     GateConfig,
+    Recovery,
     Runs,
     SubpartitionConfig,
     Transaction,
@@ -110,7 +111,12 @@ class Deployment:
         config = restore_config(settings, tuple(sizes), tuple(restored.inputs.get(info, ()) for info in inputs.infos))
         thread = f"task {vertex}/{subtask}"
         listener = JobListener(
-            self.producers[task], sizes, recovery_buffers(config), partial(job.agenda.wake, thread), job.lock_type
+            self.producers[task],
+            sizes,
+            recovery_buffers(config),
+            partial(job.agenda.wake, thread),
+            job.lock_type,
+            reads_at_once=in_effect(config) is Recovery.RECOVER_FIRST,
         )
         kinds = [
             tuple(
@@ -150,11 +156,11 @@ class Deployment:
         worker = job.worker_of(task)
         worker.tasks[worker.index(task)] = made
         job.agenda.assign(thread, made.work, made.has_more)
-        job.agenda.add(f"restore {vertex}/{subtask}", partial(job.read, made), made.has_more_to_read)
+        job.agenda.replace(f"restore {vertex}/{subtask}", partial(job.read, made), made.has_more_to_read)
         for info, connection in self.producers[task].connections.items():
             if connection.link:
                 producers = self.producers[task]
-                job.agenda.add(connection.link, partial(producers.carry, info), partial(producers.has_more, info))
+                job.agenda.replace(connection.link, partial(producers.carry, info), partial(producers.has_more, info))
         return made
 
     def awaited(self, vertex: int, subtask: int) -> list[int]:

@@ -111,7 +111,7 @@ class Pipeline(Faulty, PipelinePort):
         ]
         self.agenda.add("master", self.work_as_master, lambda: bool(self.master.main))
         for vertex in self.graph.sources:
-            self.agenda.add(f"enumerator {vertex}", partial(self.assign, vertex), lambda: True)
+            self.agenda.add(f"enumerator {vertex}", partial(self.assign, vertex), partial(self.is_due, vertex))
         self.tasks: list[JobTask] = []
         """By number, the attempt that was deployed last."""
         self.master = JobMaster(self, config.restored)
@@ -269,6 +269,10 @@ class Pipeline(Faulty, PipelinePort):
         """J1. An operator coordinator goes on."""
         return self.master.assign(vertex)
 
+    def is_due(self, vertex: int) -> bool:
+        """I-22. Whether an operator coordinator has an event to send."""
+        return self.master.enumerators[vertex].is_due()
+
     # ---- checkpoints that are stored ---------------------------------------------------------------------------------
     def store(self, checkpoint: JobCheckpoint) -> None:
         """J7. A checkpoint is complete."""
@@ -385,7 +389,7 @@ class Pipeline(Faulty, PipelinePort):
     def wake_readers(self, vertex: int) -> None:
         """J1. The readers of a source may have something to emit."""
         for task, (of, _) in enumerate(self.graph.tasks):
-            if of == vertex and not self.tasks[task].is_over():
+            if of == vertex and self.tasks[task].has_more():
                 self.tasks[task].wake()
 
     def end(self, source: int) -> None:

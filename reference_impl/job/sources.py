@@ -54,6 +54,12 @@ class Enumerator:
                     return True
         return False
 
+    def is_due(self) -> bool:
+        """I-22. Whether an event is due."""
+        if self.unassigned:
+            return any(self.owner(split) in self.ready for split in self.unassigned)
+        return self.ended and len(self.told) < len(self.ready)
+
     def send(self, subtask: int, what: int, send: Callable[[Message], None]) -> None:
         """J1. An event leaves (Flink: `SplitEnumeratorContext.assignSplits`, `signalNoMoreSplits`)."""
         message = Message(subtask, self.ready[subtask], self.numbers[subtask])

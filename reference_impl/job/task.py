@@ -151,16 +151,18 @@ class JobListener(TaskListener):
         buffers: RecoveryBuffers,
         thread: Callable[[], None],
         lock_type: type[Lock],
+        reads_at_once: bool,
     ) -> None:
-        """I-22. `thread`: wakes that of the task."""
+        """I-22. `thread`: wakes that of the task. `reads_at_once`: also before its gates are converted."""
         super().__init__(upstream, channels, buffers, TaskMails(thread))
         self.thread = thread
+        self.reads_at_once = reads_at_once
         self.lock_type = lock_type
 
     async def gate_available(self, gate: Gate | Union, data: bool, priority: bool) -> None:
-        """consumer-loop.md M3. The task is woken."""
+        """consumer-loop.md M3. The task is woken if it reads the gate."""
         await super().gate_available(gate, data, priority)
-        if data:
+        if data and (self.reads_at_once or gate.requested):
             self.thread()
 
     def was_taken(self, channel: ChannelInfo, element: Element) -> None:
@@ -409,7 +411,7 @@ class JobTask(RestoringTask):
         self.restored = restored
         self.throttled = False
         self.lacks_room = False
-        """Lacks room: whether the task has found no room since it was woken."""
+        """Lacks room: whether it had no room for records when it has sent the last ones, and none was made since."""
         self.is_ready = False
         """Ready: whether the job knows that the task takes its part in checkpoints."""
         self.announced: set[tuple[ChannelInfo, int]] = set()
@@ -465,7 +467,7 @@ class JobTask(RestoringTask):
 
     def room_made(self) -> None:
         """J3. A buffer has left one of its subpartitions."""
-        if self.lacks_room:
+        if self.lacks_room and self.outputs.has_room(self.settings.room):
             self.lacks_room = False
             self.wake()
 
@@ -478,6 +480,7 @@ class JobTask(RestoringTask):
         """task-restore.md E1 to E4. The task begins, with its output state."""
         try:
             await self.outputs.recover(self.restored.outputs)
+            self.lacks_room = not self.outputs.has_room(self.settings.room)
             await self.restore()
             if self.restored.is_restored and not self.is_over():
                 await self.reach(FailurePoint.IN_RESTORE, 0)
@@ -506,18 +509,19 @@ class JobTask(RestoringTask):
         """I-22. Whether there may be something to do in the next turn."""
         if self.is_over():
             return False
-        if self.mails.mails:
+        if self.mails.mails or self.state is None:
             return True
-        if self.throttled:
-            return False
-        if not self.outputs.has_room(self.settings.room):
-            self.lacks_room = True
+        if self.throttled or self.lacks_room:
             return False
         return self.has_input()
 
     def has_input(self) -> bool:
         """I-22. Whether the default action may find something."""
-        return self.inputs.available() or self.may_finish
+        reads_at_once = self.listener.reads_at_once
+        for gate in self.inputs.read:
+            if gate.available() and (reads_at_once or gate.requested):
+                return True
+        return self.may_finish
 
     def has_more_to_read(self) -> bool:
         """I-22. Whether recovered channel state is still to be read or handed on."""
@@ -563,10 +567,7 @@ class JobTask(RestoringTask):
 
     async def default_action(self) -> Turn:
         """task-restore.md E12 to E14. A task that stands still, or has no room, takes nothing."""
-        if self.throttled:
-            return WAITS
-        if not self.outputs.has_room(self.settings.room):
-            self.lacks_room = True
+        if self.throttled or self.lacks_room:
             return WAITS
         status = await self.process_input()
         if status is END_OF_DATA:
@@ -595,16 +596,6 @@ class JobTask(RestoringTask):
         first = self.inputs.numbers.first
         return [gate for gate in found if first[gate.index] in checkpoints.aligned]
 
-    async def take(self, gate: Gate | Union) -> Element | None:
-        """task-restore.md E13. What the operators emit is sent before the next element is taken."""
-        element = await super().take(gate)
-        emitted = self.operators.emitted
-        if emitted:
-            self.operators.emitted = []
-            for records in emitted:
-                await self.outputs.emit(records)
-        return element
-
     def as_sent(self, info: ChannelInfo, element: Element) -> tuple[Element, int]:
         """consumer-loop.md M8, M9. A barrier that was announced was sent as a timeoutable one."""
         if type(element) is Barrier:
@@ -619,10 +610,23 @@ class JobTask(RestoringTask):
         return element, 0
 
     async def deal_with(self, info: ChannelInfo, element: Element) -> None:
-        """consumer-loop.md M8. The producer learns that all its records were taken."""
-        await super().deal_with(info, element)
-        if type(element) is EndOfData:
-            self.listener.upstream.was_read(info)
+        """consumer-loop.md M8. What the operators emit is sent before the next element is taken. The producer learns
+        that all its records were taken."""
+        if type(element) is Buffer:
+            self.operators.process(info, element)
+        else:
+            await super().deal_with(info, element)
+            if type(element) is EndOfData:
+                self.listener.upstream.was_read(info)
+        if self.operators.emitted:
+            await self.send()
+
+    async def send(self) -> None:
+        """J2, J3. What the operators have emitted is sent."""
+        emitted, self.operators.emitted = self.operators.emitted, []
+        for one in emitted:
+            await self.outputs.emit(one)
+        self.lacks_room = not self.outputs.has_room(self.settings.room)
 
     async def channel_state(self, checkpoint: int, failed: CheckpointReason | None) -> None:
         """J6. The writer has completed or given up the channel state of a checkpoint."""
@@ -633,7 +637,8 @@ class JobTask(RestoringTask):
             else:
                 subtask.fail_part(checkpoint, part, failed)
         await self.checkpoints.run_async(checkpoint)
-        self.wake()
+        if self.may_finish:  # it finishes when none of its checkpoints goes on
+            self.wake()
 
     def held(self) -> list[Resources]:
         """J17. What the task holds, and its producers for it."""
@@ -709,9 +714,7 @@ class SourceTask(JobTask):
         if self.state is not RUNNING:
             return NOTHING_AVAILABLE
         if self.operators.emit_next():
-            emitted, self.operators.emitted = self.operators.emitted, []
-            for records in emitted:
-                await self.outputs.emit(records)
+            await self.send()
             return MORE_AVAILABLE
         return END_OF_DATA if self.operators.has_ended() else NOTHING_AVAILABLE
 

@@ -268,7 +268,7 @@ class RestoringTask(Task):
     async def take(self, gate: Gate | Union) -> Element | None:
         """E8, E13. All recovered data of a gate may have been taken then."""
         element = await super().take(gate)
-        for one in gate.gates:
+        for one in () if self.state is RUNNING else gate.gates:
             if self.listener.is_consumed(one.index) and not self.recovered[one.index]:
                 await self.gate_recovered(one)
         return element
