@@ -49,6 +49,7 @@ from conformance.ports import (
     runs_of,
 )
 from reference_impl import PUSHED
+from reference_impl.job.agenda import Agenda
 from reference_impl.job.messages import Call
 from reference_impl.job.pipeline import Pipeline
 from reference_impl.state.writer.at_once import at_once
@@ -589,3 +590,25 @@ def test_a_checkpoint_with_channel_state_is_restored_with_another_parallelism(to
 def test_recoveries_are_the_designs_of_the_reference():
     """pipeline.md J14. Each design is tried."""
     assert set(RECOVERIES) == set(Recovery) - {Recovery.NONE}
+
+
+def turns_of(monkeypatch: pytest.MonkeyPatch, parallelism: int, records: int, checkpoints: int) -> int:
+    """How many turns a job takes for so many records of each split, in so many checkpoints."""
+    turns: list[str] = []
+    turn = Agenda.turn
+    monkeypatch.setattr(Agenda, "turn", lambda agenda, thread: (turns.append(thread), turn(agenda, thread))[1])
+    job = Driven(count(parallelism))
+    for _ in range(checkpoints):
+        for split in (0, 1):
+            job.port.supply(split, records // checkpoints)
+        job.trigger()
+    monkeypatch.undo()
+    return len(turns)
+
+
+def test_turns_are_linear_in_records_and_checkpoints(monkeypatch):
+    """pipeline.md I-22. A step counts the same, however long the job runs."""
+    few, many = turns_of(monkeypatch, 2, 100, 1), turns_of(monkeypatch, 2, 1_000, 1)
+    assert many < 11 * few
+    few, many = turns_of(monkeypatch, 2, 10, 5), turns_of(monkeypatch, 2, 50, 25)
+    assert many < 6 * few
