@@ -596,7 +596,12 @@ def turns_of(monkeypatch: pytest.MonkeyPatch, parallelism: int, records: int, ch
     """How many turns a job takes for so many records of each split, in so many checkpoints."""
     turns: list[str] = []
     turn = Agenda.turn
-    monkeypatch.setattr(Agenda, "turn", lambda agenda, thread: (turns.append(thread), turn(agenda, thread))[1])
+
+    def counted(agenda: Agenda, thread: str) -> Turn:
+        turns.append(thread)
+        return turn(agenda, thread)
+
+    monkeypatch.setattr(Agenda, "turn", counted)
     job = Driven(count(parallelism))
     for _ in range(checkpoints):
         for split in (0, 1):
