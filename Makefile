@@ -25,7 +25,7 @@ PYTEST      := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release pace bench kill-matrix likely-causes hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example
+.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release pace bench kill-matrix likely-causes reach hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -185,6 +185,9 @@ jobs: venv ## scenarios of whole jobs, and the shortest one of each of their kno
 likely-causes: venv ## how well findings are grouped by likely cause, on all known bugs, into reports/
 	$(BIN)/python -m tests.engines.grouping reports/likely-causes.md --processes $(PROCESSES)
 
+reach: venv ## which known bugs of other components a search of whole jobs finds, into reports/
+	$(BIN)/python -m tests.engines.reach reports/reach.md
+
 variants: venv ## every legal variant in 20,000 scenarios, into reports/
 	$(CONFORMANCE) variants --processes $(PROCESSES) --corpus tests/corpus/legal_variants \
 	  --report reports/legal-variants.md --json reports/legal-variants.json
@@ -242,7 +245,7 @@ endef
 
 nightly: test ## the test command, then the slow tests, kill matrix, legal variants, explorations, trials, coverage
 	$(PYTEST) -m slow
-	$(MAKE) kill-matrix likely-causes hypothesis variants explore trials coverage
+	$(MAKE) kill-matrix likely-causes reach hypothesis variants explore trials coverage
 
 clean: ## remove what make built, except the virtual environment
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
