@@ -44,7 +44,8 @@ LISTED = Path(__file__).with_name("words.txt")
 
 TEXTS: Mapping[str, str] = {
     "alignment": "aligned", "channels": "01", "kind": "ends", "part": "inputs", "place": "buffer-pool",
-    "reason": "declined", "recovery": "pushed", "thread": "task", "stop": "gate lock",
+    "reason": "declined", "recovery": "pushed", "thread": "task", "stop": "gate lock", "target": "task", "point": "now",
+    "until": "idle", "parallelism": "up",
 }  # fmt: skip
 """A value of each operand that is a text."""
 NAMED = {"lock_name": "recovered channel", "place": "channel-state-writer", "suffix": " 1"}
