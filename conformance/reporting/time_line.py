@@ -6,13 +6,12 @@ A line with a `┃` is the job; beside it, each checkpoint that is pending has a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from textwrap import wrap
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-from conformance.components.pipeline import PipelineScenarioConfig
 from conformance.driver import Component
 from conformance.engines import Replay
 from conformance.models.words import many
@@ -22,9 +21,12 @@ from conformance.ports import (
     Committed,
     FailureStruck,
     FaultStruck,
+    JobConfig,
+    JobEdge,
     JobOver,
     JobRestarted,
     JobTaskChanged,
+    JobVertex,
     TaskState,
     Triggered,
 )
@@ -59,6 +61,22 @@ class Sign(StrEnum):
     COMPLETE = "●"
     ENDS = "┻"
     """The job is over, or gone."""
+
+
+@runtime_checkable
+class OfAJob(Protocol):
+    """The configuration of a scenario of a whole job."""
+
+    @property
+    def vertices(self) -> Sequence[JobVertex]:
+        """The vertices of its graph."""
+
+    @property
+    def edges(self) -> Sequence[JobEdge]:
+        """The edges of its graph."""
+
+    def job(self) -> JobConfig:
+        """Returns the job that runs first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +153,7 @@ def _below(sign: Sign, *, is_job: bool) -> Sign:
 def time_line_of(replay: Replay) -> TimeLine | None:
     """Return the time line of a replay; None if it is not of a job, or had no steps."""
     config = replay.history.scenario.config
-    if not isinstance(config, PipelineScenarioConfig) or not replay.history.entries:
+    if not isinstance(config, OfAJob) or not replay.history.entries:
         return None
     story = tell(replay)
     watched = _Watched(config, replay.component)
@@ -152,7 +170,7 @@ def time_line_of(replay: Replay) -> TimeLine | None:
 class _Watched:
     """What was seen so far."""
 
-    def __init__(self, config: PipelineScenarioConfig, component: Component) -> None:
+    def __init__(self, config: OfAJob, component: Component) -> None:
         self.config = config
         self.turns = () if component.levels is None else component.levels.turns
         self.tasks = config.job().tasks()

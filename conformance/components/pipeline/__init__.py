@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from conformance.components.pipeline import goals, rules
 from conformance.components.pipeline.config import CONFIGS, PipelineScenarioConfig
 from conformance.components.pipeline.drain import DRAIN, outcome
@@ -10,10 +13,16 @@ from conformance.components.pipeline.levels import levels
 from conformance.components.pipeline.prefixes import PREFIXES
 from conformance.components.pipeline.steps import STEPS, neighbours, work
 from conformance.driver import Component, Settings, Turned
+from conformance.driver.step import Operands
 from conformance.models.designs import BY_END_OF_RECOVERY, recovers
 from conformance.ports import Capability, PipelinePort
 
 __all__ = ["COMPONENT", "PipelineScenarioConfig"]
+
+
+def _awake(ledger: Ledger) -> Mapping[Operands, Any]:
+    """Returns the threads of a job that may have something to do. A job that was released has none."""
+    return ledger.threads.awake if ledger.phase != "failed" else {}
 
 
 def _needs(config: PipelineScenarioConfig) -> frozenset[Capability]:
@@ -51,7 +60,7 @@ COMPONENT = Component(
         {"trigger": 40, "snapshot": 20, "settle": 20, "advance": 6},
     ),
     outcome=outcome,
-    turned=Turned(work, lambda ledger: ledger.threads.awake, neighbours, frozenset({Capability.JOB_STEPS})),
+    turned=Turned(work, _awake, neighbours, frozenset({Capability.JOB_STEPS})),
     contains=("chain", "task-restore", "coordinator"),
     levels=levels({one.name: tuple(one.operands) for one in STEPS.all}),
 )  # fmt: skip
