@@ -19,10 +19,10 @@ from conformance.ports import (
     CheckpointCompleted,
     CheckpointFailed,
     Committed,
+    Edge,
     FailureStruck,
     FaultStruck,
     JobConfig,
-    JobEdge,
     JobOver,
     JobRestarted,
     JobTaskChanged,
@@ -72,7 +72,7 @@ class OfAJob(Protocol):
         """The vertices of its graph."""
 
     @property
-    def edges(self) -> Sequence[JobEdge]:
+    def edges(self) -> Sequence[Edge]:
         """The edges of its graph."""
 
     def job(self) -> JobConfig:
