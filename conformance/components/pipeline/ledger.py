@@ -460,10 +460,12 @@ class Ledger(PortLedger):
         busy = sum(not one.is_savepoint for one in pending) >= (1 if settings.unaligned else settings.concurrent)
         finishing = FINISHED in self.states and not self.is_idle()
         restarting = not (self.tells_states and self.runs()) or finishing or self.failures.credit > 0
+        # the part of an operator coordinator may wait for events behind a message that was lost
+        waits = pending and (self.failures.losses > 0 or not self.is_idle())
         stands = {
             Refusal.STOPPING: self.stopping or self.stopped,
             Refusal.NOT_RUNNING: restarting,
-            Refusal.TOO_MANY: (busy and kind != CheckpointKind.SAVEPOINT) or (pending and not self.is_idle()),
+            Refusal.TOO_MANY: (busy and kind != CheckpointKind.SAVEPOINT) or waits,
             Refusal.DISABLED: not settings.unaligned and kind in (CheckpointKind.UNALIGNED, CheckpointKind.TIMEOUTABLE),
         }
         return tuple(one for one, there in stands.items() if there)
