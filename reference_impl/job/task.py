@@ -212,6 +212,11 @@ class JobOutputs(Outputs):
         for one in self.partitions:
             await one.cancel_marker(checkpoint)
 
+    def abort(self, checkpoint: int) -> None:
+        """J8. The checkpoint was aborted."""
+        for one in self.partitions:
+            one.abort(checkpoint)
+
     async def time_out(self, checkpoint: int) -> None:
         """subtask-checkpoint.md T13."""
         for one in self.partitions:
@@ -363,13 +368,15 @@ class JobCheckpoints(TaskCheckpoints):
         await self.obey()
 
     async def abort(self, checkpoint: int) -> None:
-        """subtask-checkpoint.md T12. A checkpoint was aborted."""
+        """subtask-checkpoint.md T12. A checkpoint was aborted. Output state of a later one does not wait for its own,
+        which would be complete only when its barrier is taken."""
         self.let_go(checkpoint)
         if self.handler.pending() == checkpoint:  # a barrier that it waits for may never have been sent
             self.handler.abort(checkpoint, CheckpointReason.DECLINED)
             await self.hear()
         self.subtask.abort(checkpoint)
         await self.obey()
+        self.outputs.abort(checkpoint)
 
     async def run_async(self, checkpoint: int) -> None:
         """subtask-checkpoint.md T15, T16. The asynchronous part of a checkpoint goes on."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from conformance.ports import Alignment, Barrier, Buffer, CancelMarker, Element, SubpartitionConfig
+from conformance.ports import Alignment, Barrier, Buffer, CancelMarker, CheckpointReason, Element, SubpartitionConfig
 
 from ..design import Design
 from ..faults import Faults
@@ -94,11 +94,14 @@ class ResultPartition:
         await self.broadcast(Barrier(checkpoint, Alignment.ALIGNED if self.always_aligned else alignment))
 
     async def cancel_marker(self, checkpoint: int) -> None:
-        """J8. The checkpoint is aborted (Flink: `CancelCheckpointMarker`, `abortCheckpoint`)."""
-        for subpartition in self.subpartitions:
-            if subpartition.channel_state_future == checkpoint:
-                subpartition.fail_channel_state_future()
+        """J8. The checkpoint is aborted, and the consumers must learn of it (Flink: `CancelCheckpointMarker`)."""
+        self.abort(checkpoint)
         await self.broadcast(CancelMarker(checkpoint))
+
+    def abort(self, checkpoint: int) -> None:
+        """J8. Nobody waits for the output state of the checkpoint any more (Flink: `abortCheckpoint`)."""
+        for subpartition in self.subpartitions:
+            subpartition.abort(checkpoint, CheckpointReason.DECLINED)
 
     async def time_out(self, checkpoint: int) -> None:
         """J6. Barriers that are still queued become unaligned (Flink: `alignedBarrierTimeout`)."""

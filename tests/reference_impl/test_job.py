@@ -546,6 +546,25 @@ def test_barriers_of_an_expired_checkpoint_hold_up_no_later_one(taken, lost):
     assert job.heard(CheckpointCompleted) == [CheckpointCompleted(2, UNALIGNED)]
 
 
+def test_no_output_state_waits_for_that_of_an_aborted_checkpoint():
+    """pipeline.md J8. The barriers of checkpoint 1 are queued, and those of the savepoint end its alignment timer."""
+    job = Driven(count(1))
+    job.port.throttle(1, True)
+    job.port.throttle(2, True)
+    job.port.supply(0, 5)
+    job.settle()
+    job.trigger(TIMEOUTABLE)
+    job.trigger(SAVEPOINT)
+    job.port.advance(100)
+    job.settle()
+    job.trigger(UNALIGNED)
+    assert job.heard(CheckpointFailed, CheckpointCompleted) == [
+        CheckpointFailed(1, CheckpointReason.EXPIRED),
+        CheckpointFailed(2, CheckpointReason.EXPIRED),
+        CheckpointCompleted(3, UNALIGNED),
+    ]
+
+
 def test_there_are_no_other_threads_than_those_it_names():
     """pipeline.md I-22. Each name is there once."""
     port = Pipeline(count(), PUSHED)
