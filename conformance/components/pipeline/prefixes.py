@@ -145,8 +145,8 @@ STOP_EXPIRES = (*_supplied(3, 1, 2), _STOP, _IDLE, steps.advance(100), _IDLE, *_
 OVERTAKEN = (*_supplied(8, 1, 2), _SAVEPOINT, _IDLE, _UNALIGNED, _IDLE)
 BOTH_EXPIRE = (*_supplied(3, 1, 2), _ALIGNED, _IDLE, _SAVEPOINT, _IDLE, steps.advance(100), _IDLE, *_EXPIRES)
 """A checkpoint and a savepoint expire at the same time, and then another checkpoint."""
-QUEUED_WITH_OUTPUT = (*_supplied(1, 1, 2, 3), _TIMEOUTABLE, _IDLE, _SAVEPOINT, _IDLE, steps.advance(100), _IDLE, _UNALIGNED,
-                      _IDLE)  # fmt: skip
+QUEUED_WITH_OUTPUT = (*_supplied(1, 1, 2, 3), _TIMEOUTABLE, _IDLE, _SAVEPOINT, _IDLE, steps.advance(100), _IDLE,
+                      _UNALIGNED, _IDLE)  # fmt: skip
 """A timeoutable checkpoint expires while its barriers are queued, and the next one overtakes them."""
 HALF_ENDED = (*_supplied(3), steps.end(0), _IDLE, _ALIGNED, _IDLE, *_records(3), _ALIGNED, _ENDED,
               steps.snapshot(2))  # fmt: skip
@@ -176,7 +176,7 @@ PREFIXES = (
     *CHAINS, *IN_ONE_JOB * 2, *SETTLED, *TAKEN, *UPSTREAM, *MEANWHILE * 3, *AT_POINTS, *IN_RESTORE, *WITH_FAULTS * 2,
     TIMED_OUT, STOPPED, *[EXPIRED, SUBSUMED, STOP_FAILS] * 8, *RESCALED,
     *[SAVED, ENDING, NOT_READY, ALIGNED_TWICE, LOST_NOTICE, KEPT_NOTICE, FAILURE_KEPT,
-      COMMITTED_LATE, CANCELLED, STOP_EXPIRES, BOTH_EXPIRE, QUEUED_WITH_OUTPUT, OVERTAKEN, HALF_ENDED, UNDER_WAY, SLOW_WRITERS, LOST_SPLIT,
-      URGENT] * 3,
+      COMMITTED_LATE, CANCELLED, STOP_EXPIRES, BOTH_EXPIRE, QUEUED_WITH_OUTPUT, OVERTAKEN, HALF_ENDED,
+      UNDER_WAY, SLOW_WRITERS, LOST_SPLIT, URGENT] * 3,
 )  # fmt: skip
 """Half of them are restore chains."""
