@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.components.pipeline.contents import BEGINNING, Contents, Lineage
-from conformance.ports import CheckpointKind, JobCheckpoint
+from conformance.components.pipeline.contents import Contents
+from conformance.ports import CheckpointKind
 
 
 class Checkpoint:
@@ -39,7 +39,7 @@ class Checkpoint:
 class Checkpoints:
     """All checkpoints of a job and of those before it."""
 
-    __slots__ = ("known", "newest", "pending", "point", "restored", "saved")
+    __slots__ = ("cut", "known", "newest", "pending", "point", "restored", "saved")
 
     def __init__(self) -> None:
         self.known: dict[int, Checkpoint] = {}
@@ -47,14 +47,14 @@ class Checkpoints:
         self.pending: dict[int, Checkpoint] = {}
         self.newest = self.point = self.restored = 0
         """The largest id; the one that a failover restores; the one with which the job began."""
-        self.saved: dict[int, tuple[JobCheckpoint, Lineage]] = {}
+        self.saved: dict[int, Contents] = {}
         """What can be restored, also in a later job. Ids behind that of the restored checkpoint are given again."""
 
-    def begin(self, restored: int) -> None:
-        """Begins with a fresh job."""
-        self.known, self.pending = {}, {}
-        self.newest = self.point = self.restored = restored
-        self.saved = {number: one for number, one in self.saved.items() if number <= restored}
+    def begin(self, cut: Contents) -> None:
+        """Begins with a fresh job, restored from this checkpoint; number 0 is the beginning."""
+        self.known, self.pending, self.cut = {}, {}, cut
+        self.newest = self.point = self.restored = cut.checkpoint.checkpoint
+        self.saved = {number: one for number, one in self.saved.items() if number <= self.restored}
 
     def before(self, number: int) -> int:
         """Returns the newest completed checkpoint before this one that is no savepoint, or that which was restored."""
@@ -70,8 +70,6 @@ class Checkpoints:
         """Returns the completed checkpoints whose contents were not asked for."""
         return [one.number for one in self.known.values() if one.is_completed and one.contents is None]
 
-    def lineage(self, number: int) -> Lineage | None:
-        """Returns what a checkpoint hands down to those that follow it; None: it was not read."""
-        if number == 0:
-            return BEGINNING
-        return self.saved[number][1] if number in self.saved else None
+    def contents(self, number: int) -> Contents | None:
+        """Returns what a checkpoint holds from which tasks were restored; None: it was not read."""
+        return self.saved.get(number) if number else self.cut

@@ -34,24 +34,6 @@ _NONE, _BY_KEY, _BY_SPLIT = range(3)
 """How much of the order of a split is left: that of its records with one key, or that of all."""
 
 
-class Lineage(NamedTuple):
-    """What a checkpoint hands down to those of the job that is restored from it."""
-
-    offsets: Mapping[int, int]
-    readers: Mapping[int, tuple[int, int]]
-    """By split, vertex and subtask of its reader."""
-    parallelism: tuple[int, ...]
-    travelling: frozenset[int]
-    """The splits of which records were in flight."""
-    order: Mapping[int, int]
-    """By split, how much of its order is left; a split that is not there has it all."""
-    in_recovery: bool = False
-    """Whether it was triggered while tasks were restoring."""
-
-
-BEGINNING = Lineage({}, {}, (), frozenset(), {})
-
-
 class Keeper(NamedTuple):
     """A part of the job that keeps records."""
 
@@ -65,21 +47,22 @@ class Keeper(NamedTuple):
 
 
 class Contents:
-    """What a checkpoint holds, in the form in which rules ask for it."""
+    """What a checkpoint holds, in the form in which rules ask for it, and in which later checkpoints are compared."""
 
-    __slots__ = ("broken", "checkpoint", "flights", "flying", "graph", "lineage", "offsets", "prepared", "readers")
+    __slots__ = (
+        "broken", "checkpoint", "flights", "flying", "graph", "in_recovery", "offsets", "order", "prepared", "readers",
+        "travelling",
+    )  # fmt: skip
 
-    def __init__(
-        self, checkpoint: JobCheckpoint, graph: Graph, origin: Lineage | None, in_recovery: bool = False
-    ) -> None:  # fmt: skip
-        """`origin`: of the checkpoint from which the job was restored when this one was taken; None: not known.
-        `in_recovery`: whether it was triggered while tasks were restoring."""
-        self.checkpoint, self.graph = checkpoint, graph
+    def __init__(self, checkpoint: JobCheckpoint, graph: Graph, in_recovery: bool = False) -> None:
+        """`in_recovery`: whether it was triggered while tasks were restoring."""
+        self.checkpoint, self.graph, self.in_recovery = checkpoint, graph, in_recovery
         self.broken: dict[str, Broken] = {}
         """By property, what is wrong."""
         self.offsets = dict.fromkeys(graph.splits, 0)
         """By split, how many of its records are in front of the cut."""
         self.readers: dict[int, tuple[int, int]] = {}
+        """By split, vertex and subtask of its reader."""
         for vertex in graph.sources:
             for subtask, state in enumerate(self.states(vertex)):
                 self.offsets.update((one.split, one.offset) for one in state.splits)
@@ -90,11 +73,14 @@ class Contents:
         """By edge, the records in flight."""
         for flight in self.flights:
             self.flying.setdefault(flight.edge, []).extend(flight.records)
+        self.travelling = frozenset(split_of(run.first) for runs in self.flying.values() for run in runs)
+        """The splits of which records were in flight."""
         self.prepared: dict[int, dict[Transaction, Runs]] = {
             sink: {one.transaction: one.records for state in self.states(sink) for one in state.prepared}
             for sink in graph.sinks
         }
-        self.lineage = self._lineage(origin)._replace(in_recovery=in_recovery)
+        self.order: dict[int, int] = {}
+        """By split, how much of its order is left; a split that is not there has it all."""
 
     def states(self, vertex: int) -> Sequence[OperatorState]:
         """Returns the states of a vertex, by subtask."""
@@ -113,21 +99,23 @@ class Contents:
         made.remove(chain(self.in_flight(paths), *self.prepared[sink].values()))
         return made
 
-    def _lineage(self, origin: Lineage | None) -> Lineage:
-        travelling = frozenset(split_of(run.first) for runs in self.flying.values() for run in runs)
-        parallelism = self.checkpoint.parallelism
+    def follow(self, origin: Contents | None) -> None:
+        """Notes how much of the order of splits is left. `origin`: the checkpoint from which the job was restored when
+        this one was taken; None: it was not read."""
         if origin is None:
-            order = dict.fromkeys(self.graph.splits, _NONE)
-            return Lineage(self.offsets, self.readers, parallelism, travelling, order)
-        order = dict(origin.order)
+            self.order = dict.fromkeys(self.graph.splits, _NONE)
+            return
+        self.order = origin.order.copy()
+        before = origin.checkpoint.parallelism
+        changed = {
+            vertex for vertex, many in enumerate(self.checkpoint.parallelism) if before and many != before[vertex]
+        }
         for split in origin.travelling:
             if self.readers.get(split) != origin.readers.get(split):
-                order[split] = _NONE
-            elif parallelism != origin.parallelism:
-                changed = {at for at, one in enumerate(parallelism) if one != origin.parallelism[at]}
+                self.order[split] = _NONE
+            elif changed:
                 kept = _NONE if self._passes(split, changed) else _BY_KEY
-                order[split] = min(kept, order.get(split, kept))
-        return Lineage(self.offsets, self.readers, parallelism, travelling, order)
+                self.order[split] = min(kept, self.order.get(split, kept))
 
     def _passes(self, split: int, vertices: set[int]) -> bool:
         """Returns whether records of a split pass one of these vertices in front of a count. The parallelism of the
@@ -143,9 +131,9 @@ class Contents:
         """Notes what is wrong, if nothing of the kind was noted before."""
         self.broken.setdefault(slug, Broken(how, f"checkpoint {self.checkpoint.checkpoint}: {owed}", observed))
 
-    def check(self, earlier: Mapping[int, Records], before: Lineage, running: Contents | None) -> None:
-        """Notes what is wrong. `earlier`: by sink, what was committed in front of the cut; `before`: what there is of
-        the checkpoint before; `running`: that one, if nothing was restarted since."""
+    def check(self, earlier: Mapping[int, Records], before: Contents | None, runs: bool) -> None:
+        """Notes what is wrong. `earlier`: by sink, what was committed in front of the cut; `before`: the checkpoint
+        before, if it was read; `runs`: whether nothing was restarted since."""
         self._check_shape()
         for keeper in self._keepers(earlier):
             self._check_keeper(keeper)
@@ -156,8 +144,8 @@ class Contents:
                     self.say("records-of-a-key-are-counted-in-order", REORDERED, f"vertex {vertex} counts records of"
                              " one split and key in their order", f"{named([later, one])}, in this order")  # fmt: skip
         self._check_channels()
-        self._check_watermarks(running)
-        for split, offset in before.offsets.items():
+        self._check_watermarks(before if runs else None)
+        for split, offset in before.offsets.items() if before is not None else ():
             if self.offsets[split] < offset:
                 self.say("offsets-never-go-back", REORDERED, f"split {split} was at {offset}, and does not go back",
                          f"it is at {self.offsets[split]}")  # fmt: skip
@@ -214,7 +202,7 @@ class Contents:
     def _has_order(self, split: int, paths: Mapping[int, Path], least: int) -> bool:
         """Returns whether records of a split come in their order on its path: those with one key at least, or all."""
         path = paths.get(split)
-        return path is not None and self.lineage.order.get(split, _BY_SPLIT) >= least and self.graph.is_in_order(path)
+        return path is not None and self.order.get(split, _BY_SPLIT) >= least and self.graph.is_in_order(path)
 
     def _check_channels(self) -> None:
         """Of each channel, the input state and then the output state are in order."""

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from conformance import ports
 from conformance.components.pipeline.checkpoints import Checkpoint, Checkpoints
 from conformance.components.pipeline.config import PipelineScenarioConfig
-from conformance.components.pipeline.contents import BEGINNING, Contents
+from conformance.components.pipeline.contents import Contents
 from conformance.components.pipeline.failures import Failures
 from conformance.components.pipeline.graph import Graph
 from conformance.components.pipeline.records import Records, named
@@ -38,6 +38,10 @@ _NEXT: Mapping[TaskState | None, tuple[TaskState, ...]] = {
     FAILED: (CANCELED, INITIALIZING),
     CANCELED: (INITIALIZING,),
 }
+
+
+_BEGINNING = ports.JobCheckpoint(0, CheckpointKind.ALIGNED, ())
+"""What a job has restored that began without a checkpoint."""
 
 
 class Sink:
@@ -90,14 +94,13 @@ class Ledger(PortLedger):
         self.begin_life("live")
         self.config, self.graph = config, Graph(config)
         self.generation += 1
-        restored = config.restored
-        cut = None if restored is None else Contents(restored, self.graph, BEGINNING)
-        self.checkpoints.begin(0 if restored is None else restored.checkpoint)
+        cut = Contents(config.restored or _BEGINNING, self.graph)
+        self.checkpoints.begin(cut)
         self.origin = self.checkpoints.restored
         """The checkpoint from which the tasks were restored."""
         self.restored: dict[int, int] = {}
         """By task that was restarted, the checkpoint from which it was."""
-        self.supplied = dict.fromkeys(self.graph.splits, 0) if cut is None else cut.offsets.copy()
+        self.supplied = cut.offsets.copy()
         """By split, how many records there are."""
         self.supplied_here = 0
         """How many were supplied to this job."""
@@ -115,7 +118,7 @@ class Ledger(PortLedger):
         self.cancelled = False
         self.stopping = self.stopped = 0
         """The savepoint with which the job is being stopped; that with which it was."""
-        self.sinks = {sink: Sink(Records() if cut is None else cut.written(sink)) for sink in self.graph.sinks}
+        self.sinks = {sink: Sink(cut.written(sink)) for sink in self.graph.sinks}
         self.threads = Threads(ports.Capability.JOB_STEPS in self.capabilities)
         self.found: dict[str, Broken] = {}
         """By property, what was found wrong in signals."""
@@ -140,7 +143,7 @@ class Ledger(PortLedger):
 
     def restores_in_flight(self) -> bool:
         """Returns whether records were in flight in the checkpoint from which the tasks were restored."""
-        one = self.checkpoints.lineage(self.origin)
+        one = self.checkpoints.contents(self.origin)
         return one is not None and bool(one.travelling)
 
     def runs(self) -> bool:
@@ -290,14 +293,13 @@ class Ledger(PortLedger):
         one = checkpoints.known.get(checkpoint)
         if one is None or value is None or one.contents is not None:
             return
-        contents = one.contents = Contents(value, self.graph, checkpoints.lineage(one.origin), one.during_recovery)
-        checkpoints.saved[checkpoint] = value, contents.lineage
+        contents = one.contents = checkpoints.saved[checkpoint] = Contents(value, self.graph, one.during_recovery)
+        contents.follow(checkpoints.contents(one.origin))
         if value.states:
             before = checkpoints.before(checkpoint)
             other = checkpoints.known.get(before)
-            running = other.contents if other is not None and other.attempt == one.attempt else None
             earlier = {at: sink.in_front_of(contents, at) for at, sink in self.sinks.items()}
-            contents.check(earlier, checkpoints.lineage(before) or BEGINNING, running)
+            contents.check(earlier, checkpoints.contents(before), other is not None and other.attempt == one.attempt)
 
     # ---- signals -----------------------------------------------------------------------------------------------------
     def hear(self, signals: list[ports.Signal]) -> None:
@@ -422,8 +424,8 @@ class Ledger(PortLedger):
         self.ready.add(signal.task)
 
     def _struck(self, signal: ports.FailureStruck) -> None:
-        one = self.checkpoints.lineage(self.origin)
-        changed = one is not None and one.parallelism != tuple(each.parallelism for each in self.config.vertices)
+        one, now = self.checkpoints.contents(self.origin), tuple(each.parallelism for each in self.config.vertices)
+        changed = one is not None and one.checkpoint.parallelism != now
         if changed and one is not None and one.in_recovery and one.travelling and self.is_recovering():
             self.sights.add("a-recovery-of-a-recovery-with-another-parallelism-failed")
         self.failures.strike(signal)

@@ -283,7 +283,7 @@ def restore(
     port: PipelinePort, ledger: Ledger, checkpoint: int, parallelism: str, recovery: str, output_on_downstream: bool
 ) -> Answer[ports.JobCheckpoint | None]:
     saved = ledger.checkpoints.saved.get(checkpoint)
-    return saved[0] if saved is not None else port.snapshot(checkpoint) if checkpoint else None
+    return saved.checkpoint if saved is not None else port.snapshot(checkpoint) if checkpoint else None
 
 
 ACTS = (work, settle)
