@@ -12,8 +12,8 @@ from itertools import chain
 from typing import NamedTuple
 
 from conformance.components.pipeline.graph import STATELESS, Graph, Path
-from conformance.components.pipeline.records import Records, named, unordered
-from conformance.driver import Broken, FailureClass
+from conformance.components.pipeline.records import Records, differences, named, unordered
+from conformance.driver import FailureClass
 from conformance.ports import (
     RECORDS_OF_A_SPLIT,
     CheckpointKind,
@@ -41,24 +41,33 @@ class Keeper(NamedTuple):
     paths: Mapping[int, Path]
     """By split whose records it keeps, the path on which they come."""
     state: Sequence[Run]
-    earlier: Records
-    """What it has let go of already, in front of the cut."""
     is_broadcast: bool = False
+
+
+def keepers(graph: Graph, vertex: int, states: Sequence[OperatorState]) -> Iterator[Keeper]:
+    """Yields a vertex that counts, or each subtask that has broadcast state."""
+    if vertex in graph.counts:
+        yield Keeper(f"vertex {vertex}", graph.paths[vertex], [run for state in states for run in state.records])
+    if vertex in graph.joins:
+        for subtask, state in enumerate(states):
+            yield Keeper(f"subtask {subtask} of vertex {vertex}", graph.kept[vertex], state.records, True)
+
+
+Wrong = Iterator[tuple[str, FailureClass, str, str]]
+"""What is wrong: the property that it breaks, how, what was owed, and what was observed."""
 
 
 class Contents:
     """What a checkpoint holds, in the form in which rules ask for it, and in which later checkpoints are compared."""
 
     __slots__ = (
-        "broken", "checkpoint", "flights", "flying", "graph", "in_recovery", "offsets", "order", "prepared", "readers",
+        "checkpoint", "flights", "flying", "graph", "in_recovery", "offsets", "order", "prepared", "readers",
         "travelling",
     )  # fmt: skip
 
     def __init__(self, checkpoint: JobCheckpoint, graph: Graph, in_recovery: bool = False) -> None:
         """`in_recovery`: whether it was triggered while tasks were restoring."""
         self.checkpoint, self.graph, self.in_recovery = checkpoint, graph, in_recovery
-        self.broken: dict[str, Broken] = {}
-        """By property, what is wrong."""
         self.offsets = dict.fromkeys(graph.splits, 0)
         """By split, how many of its records are in front of the cut."""
         self.readers: dict[int, tuple[int, int]] = {}
@@ -95,7 +104,7 @@ class Contents:
     def written(self, sink: int) -> Records:
         """Returns what a sink has committed in front of the cut: all that is neither in flight nor prepared."""
         paths = self.graph.paths[sink]
-        made = Records.up_to({split: self.offsets[split] for split in paths})
+        made = Records.up_to(self.offsets, paths)
         made.remove(chain(self.in_flight(paths), *self.prepared[sink].values()))
         return made
 
@@ -127,84 +136,67 @@ class Contents:
         )
 
     # ---- what must be so ---------------------------------------------------------------------------------------------
-    def say(self, slug: str, how: FailureClass, owed: str, observed: str) -> None:
-        """Notes what is wrong, if nothing of the kind was noted before."""
-        self.broken.setdefault(slug, Broken(how, f"checkpoint {self.checkpoint.checkpoint}: {owed}", observed))
-
-    def check(self, earlier: Mapping[int, Records], before: Contents | None, runs: bool) -> None:
-        """Notes what is wrong. `earlier`: by sink, what was committed in front of the cut; `before`: the checkpoint
+    def wrong(self, earlier: Mapping[int, Records], before: Contents | None, runs: bool) -> Wrong:
+        """Yields what is wrong. `earlier`: by sink, what was committed in front of the cut; `before`: the checkpoint
         before, if it was read; `runs`: whether nothing was restarted since."""
-        self._check_shape()
-        for keeper in self._keepers(earlier):
-            self._check_keeper(keeper)
-        for vertex in self.graph.counts:
+        graph = self.graph
+        yield from self._of_shape()
+        for vertex in range(len(graph.paths)):
+            for keeper in keepers(graph, vertex, self.states(vertex)):
+                yield from self._of_keeper(keeper, Records())
+        for sink in graph.sinks:
+            prepared = [*chain(*self.prepared[sink].values())]
+            yield from self._of_keeper(Keeper(f"sink {sink}", graph.paths[sink], prepared), earlier[sink])
+        for vertex in graph.counts:
             states = [run for state in self.states(vertex) for run in state.records]
             for one, later in unordered(states, by_key=True):
-                if self._has_order(split_of(one), self.graph.paths[vertex], _BY_KEY):
-                    self.say("records-of-a-key-are-counted-in-order", REORDERED, f"vertex {vertex} counts records of"
-                             " one split and key in their order", f"{named([later, one])}, in this order")  # fmt: skip
-        self._check_channels()
-        self._check_watermarks(before if runs else None)
+                if self._has_order(split_of(one), graph.paths[vertex], _BY_KEY):
+                    yield ("records-of-a-key-are-counted-in-order", REORDERED, f"vertex {vertex} counts records of"
+                           " one split and key in their order", f"{named([later, one])}, in this order")  # fmt: skip
+        yield from self._of_channels()
+        yield from self._of_watermarks(before if runs else None)
         for split, offset in before.offsets.items() if before is not None else ():
             if self.offsets[split] < offset:
-                self.say("offsets-never-go-back", REORDERED, f"split {split} was at {offset}, and does not go back",
-                         f"it is at {self.offsets[split]}")  # fmt: skip
+                yield ("offsets-never-go-back", REORDERED, f"split {split} was at {offset}, and does not go back",
+                       f"it is at {self.offsets[split]}")  # fmt: skip
 
-    def _check_shape(self) -> None:
+    def _of_shape(self) -> Wrong:
         one, graph = self.checkpoint, self.graph
         read = (each.split for vertex in graph.sources for state in self.states(vertex) for each in state.splits)
         places = Counter([*one.unassigned, *read])
         for split in graph.splits:
             if (there := places[split]) != 1:
-                self.say("each-split-is-in-one-place", DUPLICATED if there else LOST,
+                yield ("each-split-is-in-one-place", DUPLICATED if there else LOST,
                          f"split {split} is not assigned, or with one reader", f"it is in {there} places")  # fmt: skip
         for vertex, (states, owed) in enumerate(zip(one.states, graph.config.vertices, strict=False)):
             if len(states) != owed.parallelism:
-                self.say("a-checkpoint-has-the-state-of-every-subtask", LOST, f"all {owed.parallelism} subtasks of"
+                yield ("a-checkpoint-has-the-state-of-every-subtask", LOST, f"all {owed.parallelism} subtasks of"
                          f" vertex {vertex} have state", f"{len(states)} have")  # fmt: skip
         for number, records in self.flying.items():
             stored = f"{named(records[0])} of edge {number}"
             if one.kind in ALIGNED:
                 empty = f"it is {one.kind}, and has no channel state"
-                self.say("an-aligned-checkpoint-has-no-channel-state", CORRUPTED, empty, stored)
+                yield ("an-aligned-checkpoint-has-no-channel-state", CORRUPTED, empty, stored)
             if graph.edges[number].kind in STATELESS:
                 empty = f"edge {number} is {graph.edges[number].kind}, and has no channel state"
-                self.say("pointwise-and-broadcast-edges-have-no-channel-state", CORRUPTED, empty, stored)
+                yield ("pointwise-and-broadcast-edges-have-no-channel-state", CORRUPTED, empty, stored)
 
-    def _keepers(self, earlier: Mapping[int, Records]) -> Iterator[Keeper]:
-        graph = self.graph
-        for vertex in graph.counts:
-            records = [run for state in self.states(vertex) for run in state.records]
-            yield Keeper(f"vertex {vertex}", graph.paths[vertex], records, Records())
-        for vertex in graph.joins:
-            for subtask, state in enumerate(self.states(vertex)):
-                name = f"subtask {subtask} of vertex {vertex}"
-                yield Keeper(name, graph.kept[vertex], state.records, Records(), True)
-        for sink in graph.sinks:
-            prepared = [run for runs in self.prepared[sink].values() for run in runs]
-            yield Keeper(f"sink {sink}", graph.paths[sink], prepared, earlier[sink])
-
-    def _check_keeper(self, one: Keeper) -> None:
-        there, counts = one.earlier, {split: self.offsets[split] for split in one.paths}
+    def _of_keeper(self, one: Keeper, there: Records) -> Wrong:
+        """`there`: what it has let go of already, in front of the cut."""
         twice = there.add(one.state) + there.add(self.in_flight(one.paths))
-        cut = Records.up_to(counts)
-        owed = f"each record in front of the cut is in {one.name}, or in flight to it, once"
-        once, missing = "a-record-is-in-a-checkpoint-once", "no-record-is-missing-in-a-checkpoint"
+        slugs = {LOST: "no-record-is-missing-in-a-checkpoint", DUPLICATED: "a-record-is-in-a-checkpoint-once"}
         if one.is_broadcast:
-            once = missing = "broadcast-reaches-each-subtask-once"
-        if left := cut.without(there):
-            self.say(missing, LOST, owed, f"{named(left)}: neither")
-        if twice:
-            self.say(once, DUPLICATED, owed, f"{named(twice)}: twice")
-        if more := there.without(cut):
-            self.say("nothing-in-a-checkpoint-is-from-behind-the-cut", CORRUPTED, owed, f"{named(more)}: from behind")
+            slugs = dict.fromkeys(slugs, "broadcast-reaches-each-subtask-once")
+        for how, what in differences(there, twice, Records.up_to(self.offsets, one.paths)):
+            yield (slugs.get(how, "nothing-in-a-checkpoint-is-from-behind-the-cut"), how,
+                   f"each record in front of the cut is in {one.name}, or in flight to it, once", what)  # fmt: skip
 
     def _has_order(self, split: int, paths: Mapping[int, Path], least: int) -> bool:
         """Returns whether records of a split come in their order on its path: those with one key at least, or all."""
         path = paths.get(split)
         return path is not None and self.order.get(split, _BY_SPLIT) >= least and self.graph.is_in_order(path)
 
-    def _check_channels(self) -> None:
+    def _of_channels(self) -> Wrong:
         """Of each channel, the input state and then the output state are in order."""
         channels: dict[tuple[int, int, int], list[Run]] = {}
         for flight in sorted(self.flights, key=lambda one: one.side is Side.OUTPUT):
@@ -213,11 +205,11 @@ class Contents:
             vertex = self.graph.edges[number].producer
             for one, before in unordered(stored, by_key=vertex not in self.graph.sources):
                 if self._has_order(split_of(one), self.graph.paths[vertex], _BY_SPLIT):
-                    self.say("what-is-in-flight-is-stored-in-order", REORDERED, f"what is in flight on edge {number},"
+                    yield ("what-is-in-flight-is-stored-in-order", REORDERED, f"what is in flight on edge {number},"
                              f" from {producer} to {consumer}, is stored in order",
                              f"{named([before, one])}, in this order")  # fmt: skip
 
-    def _check_watermarks(self, running: Contents | None) -> None:
+    def _of_watermarks(self, running: Contents | None) -> Wrong:
         """No record comes behind a watermark that is larger than its position, and no watermark goes back."""
         graph, slug = self.graph, "watermarks-are-minima-that-never-go-back"
         coming: dict[tuple[int, int], int] = {}
@@ -232,5 +224,5 @@ class Contents:
                 old = () if running is None else running.states(vertex)[subtask : subtask + 1]
                 least = max([one.watermark for one in old], default=0)
                 if not least <= state.watermark <= most:
-                    self.say(slug, CORRUPTED, f"the watermark of subtask {subtask} of vertex {vertex} was {least}, and"
+                    yield (slug, CORRUPTED, f"the watermark of subtask {subtask} of vertex {vertex} was {least}, and"
                              f" a record of position {most} is still to come", f"it is {state.watermark}")  # fmt: skip

@@ -121,7 +121,7 @@ class Ledger(PortLedger):
         self.sinks = {sink: Sink(cut.written(sink)) for sink in self.graph.sinks}
         self.threads = Threads(ports.Capability.JOB_STEPS in self.capabilities)
         self.found: dict[str, Broken] = {}
-        """By property, what was found wrong in signals."""
+        """By property, what was found wrong in signals and checkpoints."""
 
     # ---- queries -----------------------------------------------------------------------------------------------------
     def is_live(self) -> bool:
@@ -171,8 +171,7 @@ class Ledger(PortLedger):
 
     def not_committed(self, sink: int) -> list[int]:
         """Returns a few of the records that were supplied and that a sink has not committed."""
-        owed = {split: self.supplied[split] for split in self.graph.paths[sink]}
-        return Records.up_to(owed).without(self.sinks[sink].records)
+        return Records.up_to(self.supplied, self.graph.paths[sink]).without(self.sinks[sink].records)
 
     def in_effect(self) -> Recovery:
         """Returns the recovery design that is in effect."""
@@ -186,7 +185,7 @@ class Ledger(PortLedger):
         return {task for task, (_, subtask) in enumerate(self.graph.tasks) if subtask % workers == number}
 
     def say(self, slug: str, how: FailureClass, owed: str, observed: str) -> None:
-        """Notes what is wrong in a signal, and which property that breaks."""
+        """Notes what is wrong, and which property that breaks, unless something is noted already."""
         self.found.setdefault(slug, Broken(how, owed, observed))
 
     # ---- the world outside -------------------------------------------------------------------------------------------
@@ -299,7 +298,9 @@ class Ledger(PortLedger):
             before = checkpoints.before(checkpoint)
             other = checkpoints.known.get(before)
             earlier = {at: sink.in_front_of(contents, at) for at, sink in self.sinks.items()}
-            contents.check(earlier, checkpoints.contents(before), other is not None and other.attempt == one.attempt)
+            runs = other is not None and other.attempt == one.attempt
+            for slug, how, owed, observed in contents.wrong(earlier, checkpoints.contents(before), runs):
+                self.say(slug, how, f"checkpoint {checkpoint}: {owed}", observed)
 
     # ---- signals -----------------------------------------------------------------------------------------------------
     def hear(self, signals: list[ports.Signal]) -> None:

@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
+from conformance.driver import FailureClass
 from conformance.models.records import in_words
 from conformance.ports import KEYS, Run, key_of, record, split_of
 
@@ -13,14 +14,9 @@ _FEW = 6
 """How many records a message names."""
 
 
-def few(records: Iterable[int]) -> list[int]:
-    """Returns some of these records: more need not be known of what is wrong."""
-    return list(islice(records, _FEW))
-
-
 def named(records: Iterable[int]) -> str:
     """Names a few records."""
-    return in_words(few(records))
+    return in_words(islice(records, _FEW))
 
 
 def _pieces(run: Run) -> Iterator[tuple[int, int, int]]:
@@ -45,10 +41,10 @@ class Records:
         """By split and key: from where on there are records, up to where, from where on again, and so on."""
 
     @classmethod
-    def up_to(cls, counts: Mapping[int, int]) -> Records:
-        """Returns the first records of splits, so many of each."""
+    def up_to(cls, counts: Mapping[int, int], splits: Iterable[int]) -> Records:
+        """Returns the first records of splits, so many of each as counts say."""
         made = cls()
-        made.add(Run(record(split, 0), record(split, count) - 1) for split, count in counts.items())
+        made.add(Run(record(split, 0), record(split, counts[split]) - 1) for split in splits)
         return made
 
     def copy(self) -> Records:
@@ -87,6 +83,16 @@ class Records:
                 for begin, stop in zip(mine[::2], mine[1::2], strict=True):
                     left += range(begin, stop, KEYS)[:_FEW]
         return sorted(left)
+
+
+def differences(there: Records, twice: Iterable[int], owed: Records) -> Iterator[tuple[FailureClass, str]]:
+    """Yields what is wrong where certain records must be, each once, and no others."""
+    if left := owed.without(there):
+        yield FailureClass.LOST, f"{named(left)}: missing"
+    if twice:
+        yield FailureClass.DUPLICATED, f"{named(twice)}: twice"
+    if more := there.without(owed):
+        yield FailureClass.CORRUPTED, f"{named(more)}: there, too"
 
 
 def _set(borders: list[int], first: int, end: int, there: bool) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 from conformance import ports
 from conformance.components.pipeline import steps
 from conformance.components.pipeline.checkpoints import Checkpoint
-from conformance.components.pipeline.contents import ALIGNED, Contents
+from conformance.components.pipeline.contents import ALIGNED, Contents, keepers
 from conformance.components.pipeline.graph import STATELESS
 from conformance.components.pipeline.ledger import Ledger
-from conformance.components.pipeline.records import Records, named
-from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
+from conformance.components.pipeline.records import Records, differences, named
+from conformance.driver import AnyStep, Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.models import lifetime
 from conformance.models.designs import NOTHING, PASSES_LOCALLY, PASSES_REMOTELY, RESOURCES
 from conformance.models.words import counted
@@ -46,28 +46,28 @@ Output = Seen[ports.Runs, int]
 States = Seen[tuple[ports.OperatorState, ...], int]
 
 
-def _said(slug: str, number: str, statement: str, *signals: type[Any], tickets: tuple[str, ...] = (),
-          when: Callable[[Ledger], object] = lambda ledger: True) -> None:  # fmt: skip
-    """Declares a rule of signals: the ledger has noted what was wrong in them. `when`: when it is put to the test."""
+def _said(slug: str, number: str, statement: str, *signals: type[Any], on: AnyStep | tuple[AnyStep, ...] = steps.HEARS,
+          when: Callable[[Ledger, Acted], object] = lambda ledger, seen: True, tickets: tuple[str, ...] = (),
+          needs: frozenset[Capability] = NOTHING) -> None:  # fmt: skip
+    """Declares a rule of what the ledger has learned: it has noted what was wrong. `when`: when it is put to the
+    test."""
 
     def check(ledger: Ledger, seen: Acted) -> Judgement:
-        return ledger.found.get(slug) or bool(when(ledger))
+        return ledger.found.get(slug) or bool(when(ledger, seen))
 
-    RULES.stated(slug, statement, steps.HEARS, check, invariant=number, tickets=tickets, after_learning=True,
+    RULES.stated(slug, statement, on, check, invariant=number, tickets=tickets, needs=needs, after_learning=True,
                  signals=signals)  # fmt: skip
 
 
 def _holds(slug: str, number: str, statement: str, *tickets: str, when: Callable[[Contents], object] = bool) -> None:
     """Declares a rule of what a completed checkpoint holds, which is judged when that is read for the first time."""
 
-    def check(ledger: Ledger, seen: Seen[ports.JobCheckpoint | None, int]) -> Judgement:
+    def read(ledger: Ledger, seen: Acted) -> object:
         one = ledger.checkpoints.known.get(seen.operands[0])
-        if one is None or one.contents is None or one.contents.checkpoint is not seen.value or not seen.value.states:
-            return False
-        return one.contents.broken.get(slug) or bool(when(one.contents))
+        held = None if one is None else one.contents
+        return held is not None and held.checkpoint is seen.value and seen.value.states and when(held)
 
-    RULES.stated(slug, statement, steps.snapshot, check, invariant=number, tickets=tickets, needs=READBACK,
-                 after_learning=True)  # fmt: skip
+    _said(slug, number, statement, on=steps.snapshot, when=read, tickets=tickets, needs=READBACK)
 
 
 # ---- what is committed -----------------------------------------------------------------------------------------------
@@ -134,12 +134,8 @@ def the_output_is_what_was_committed(ledger: Ledger, seen: Output) -> Judgement:
     there = mine.before.copy()
     twice = there.add(seen.value)
     owed = f"the output of sink {sink} is what it has committed, each record once"
-    if twice:
-        return Broken(DUPLICATED, owed, f"{named(twice)}: twice")
-    if more := there.without(mine.records):
-        return Broken(FailureClass.CORRUPTED, owed, f"{named(more)}: not committed")
-    if left := mine.records.without(there):
-        return Broken(LOST, owed, f"{named(left)}: not there")
+    for how, what in differences(there, twice, mine.records):
+        return Broken(how, owed, what)
     if any(one.first > other.first for one, other in zip(seen.value, seen.value[1:], strict=False)):
         return Broken(FailureClass.REORDERED, f"the output of sink {sink} is ascending", "it is not")
     return bool(seen.value)
@@ -157,19 +153,13 @@ def _counted(ledger: Ledger, seen: States) -> Judgement:
                 owed = f"split {split} has {ledger.supplied[split]} records, and nothing holds up its reader"
                 return Broken(STUCK, owed, f"{offsets.get(split, 0)} of them were emitted")
         return True
-    if vertex not in graph.counts and vertex not in graph.joins:
-        return False
-    kept = vertex in graph.joins
-    paths = (graph.kept if kept else graph.paths)[vertex]
-    supplied = Records.up_to({split: ledger.supplied[split] for split in paths})
-    for states in [[one] for one in seen.value] if kept else [seen.value]:
-        there = Records()
-        twice = there.add(run for one in states for run in one.records)
-        if more := twice or there.without(supplied):
-            return Broken(DUPLICATED, f"vertex {vertex} gets each record once", f"{named(more)}: twice, or made up")
-        if left := supplied.without(there):
-            return Broken(LOST, f"vertex {vertex} gets each record that was supplied", f"{named(left)} did not come")
-    return any(ledger.supplied.values())
+    judged = False
+    for one in keepers(graph, vertex, seen.value):
+        there, judged = Records(), any(ledger.supplied.values())
+        twice = there.add(one.state)
+        for how, what in differences(there, twice, Records.up_to(ledger.supplied, one.paths)):
+            return Broken(how, f"{one.name} gets each record that was supplied, once", what)
+    return judged
 
 
 @rule(steps.state, invariant="I-22", needs=READBACK)
@@ -292,13 +282,13 @@ _said("a-job-is-restarted-only-after-failures", "I-57", "Tasks are restarted aft
 
 _said("a-job-that-was-stopped-is-not-restarted", "I-106", "Once the savepoint is complete with which a job is"
       " stopped, a failure lets the job fail.", JobRestarted, JobOver, tickets=("FLINK-26783",),
-      when=lambda ledger: ledger.stopped and ledger.status is JobStatus.FAILED)  # fmt: skip
+      when=lambda ledger, seen: ledger.stopped and ledger.status is JobStatus.FAILED)  # fmt: skip
 
 
 # ---- the end ---------------------------------------------------------------------------------------------------------
 _said("a-job-finishes-when-all-is-committed", "I-88", "A job whose sources have ended finishes only once its sinks"
       " have committed all records.", JobOver,
-      when=lambda ledger: ledger.status is JobStatus.FINISHED and (not ledger.stopped))  # fmt: skip
+      when=lambda ledger, seen: ledger.status is JobStatus.FINISHED and not ledger.stopped)  # fmt: skip
 _said("a-job-is-over-once-and-for-a-reason", "I-92", "A job finishes when its sources have ended or it was stopped,"
       " is canceled if the user cancels it, and fails if it cannot be restarted.", JobOver)  # fmt: skip
 
@@ -322,13 +312,10 @@ def a_job_is_stopped_when_its_savepoint_is_committed(ledger: Ledger, seen: Outpu
     one = ledger.checkpoints.known.get(ledger.stopped)
     if one is None or one.contents is None or ledger.status is not JobStatus.FINISHED:
         return False
-    cut, committed = one.contents.offsets, ledger.sinks[sink].records
-    emitted = Records.up_to({split: cut[split] for split in ledger.graph.paths[sink]})
     owed = f"the job was stopped with savepoint {one.number}: what is in front of it is committed, and nothing else"
-    if left := emitted.without(committed):
-        return Broken(LOST, owed, f"{named(left)}: not committed")
-    if more := committed.without(emitted):
-        return Broken(DUPLICATED, owed, f"{named(more)}: committed")
+    emitted = Records.up_to(one.contents.offsets, ledger.graph.paths[sink])
+    for how, what in differences(ledger.sinks[sink].records, (), emitted):
+        return Broken(how, owed, what)
     return True
 
 
