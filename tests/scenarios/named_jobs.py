@@ -105,7 +105,7 @@ def _three_phases(how: str, then: str, design: Recovery) -> Scenario:
     """Of a keyed job: the checkpoint that is restored at last was taken while operators stood still in front of what
     was recovered. A job that recovers first takes it when all that was recovered has been consumed."""
     config = _job("keyed", (2, 3, 2), design)
-    many = Graph(config.job()).rescaled(how)
+    many = [one.parallelism for one in Graph(config.job()).rescaled(how).vertices]
     behind_sources = range(many[0], sum(many))
     restored: Steps = (("kill",), ("restore", 1, how, design.value, True))
     if design is Recovery.RECOVER_FIRST:

@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from conformance.components.pipeline.contents import Contents
 from conformance.ports import CheckpointKind
 
 
+@dataclass(slots=True, eq=False)
 class Checkpoint:
     """One checkpoint that was triggered."""
 
-    __slots__ = (
-        "all_ready", "at", "attempt", "clock", "contents", "covers", "during_recovery", "ended", "failures", "hindered",
-        "is_completed", "is_savepoint", "kind", "losses", "number", "origin", "passes",
-    )  # fmt: skip
+    number: int
+    kind: CheckpointKind
+    origin: int
+    """The checkpoint from which the tasks had been restored."""
+    at: int
+    clock: int
+    attempt: int
+    """When it was triggered: the time that had passed, how often threads had acted, and how often tasks had been
+    restarted."""
+    failures: int
+    losses: int
+    """What had failed when it was triggered; how many messages were lost up to then or up to its end."""
+    all_ready: bool
+    passes: bool
+    during_recovery: bool
+    ended: bool
+    """Whether all tasks were ready; whether all barriers pass operators that stand still; whether a task was still
+    restoring; whether a source knew that no records come."""
+    hindered: bool
+    """Whether it may wait until it expires: one was triggered later, whose barriers may overtake those of this one
+    unless both are aligned, or a message of one in front of it was lost."""
+    covers: int
+    """How many records there were if all had come out when it was triggered; -1: they had not."""
+    is_completed: bool = False
+    contents: Contents | None = None
 
-    def __init__(self, number: int, kind: CheckpointKind, origin: int) -> None:
-        self.number, self.kind = number, kind
-        self.is_savepoint = kind is CheckpointKind.SAVEPOINT
-        self.origin = origin
-        """The checkpoint from which the tasks had been restored."""
-        self.is_completed = False
-        self.at = self.clock = self.attempt = 0
-        """When it was triggered: the time that had passed, how often threads had acted, and how often tasks had been
-        restarted."""
-        self.failures = self.losses = 0
-        """What had failed when it was triggered; how many messages were lost up to then or up to its end."""
-        self.all_ready = self.passes = self.during_recovery = self.ended = False
-        """Whether all tasks were ready; whether all barriers pass operators that stand still; whether a task was still
-        restoring; whether a source knew that no records come."""
-        self.hindered = False
-        """Whether it may wait until it expires: one was triggered later, whose barriers may overtake those of this one
-        unless both are aligned, or a message of one in front of it was lost."""
-        self.covers = -1
-        """How many records there were if all had come out when it was triggered; -1: they had not."""
-        self.contents: Contents | None = None
+    @property
+    def is_savepoint(self) -> bool:
+        """Returns whether it is the user's: nobody is notified of it, and no failover restores it."""
+        return self.kind is CheckpointKind.SAVEPOINT
 
 
 class Checkpoints:

@@ -105,9 +105,7 @@ class Failures:
         self.credit -= 1
         if self.must_restart:
             self.ledger.sights.add("too-many-checkpoints-failed")
-        if (
-            self.counted > settings.tolerable
-        ):  # then counting begins anew, unless fewer have failed as the engine counts
+        if self.counted > settings.tolerable:  # counting begins anew, unless fewer have failed as the engine counts
             self.counted = 0 if self.must_restart else settings.tolerable
             self.certain, self.must_restart = 0, False
         together = set(range(len(graph.tasks)))
@@ -144,28 +142,23 @@ class Failures:
         settings = ledger.config.settings
         disturbed = self.count > one.failures or self.losses > 0 or self.credit > 0
         ending = bool(ledger.ended or ledger.cancelled or ledger.status or ledger.stopped)
-        match reason:
-            case CheckpointReason.EXPIRED:
-                late = ledger.now - one.at >= settings.checkpoint_timeout or not ledger.threads.steps
-                return "" if late else f"{settings.checkpoint_timeout} milliseconds have not passed"
-            case CheckpointReason.SUBSUMED:
-                if one.is_savepoint and not one.hindered:
-                    return "nothing subsumes a savepoint"
-                return "" if ledger.checkpoints.newest > one.number else "there is no newer one"
-            case CheckpointReason.DECLINED_TASK_NOT_READY:
-                ready = one.all_ready and ledger.tells_ready and not disturbed
-                return "every task was ready when it was triggered" if ready else ""
-            case CheckpointReason.TASK_CLOSING:
-                restarts = self.counted > settings.tolerable or self.must_restart
-                return "" if disturbed or ending or restarts else "nothing has failed or ended"
-            case CheckpointReason.DECLINED_INPUT_END_OF_STREAM:
-                return "" if ending or ledger.stopping else "nothing has ended"
-            case (
-                CheckpointReason.DECLINED_SUBSUMED
-                | CheckpointReason.DECLINED_ON_CANCELLATION_BARRIER
-                | CheckpointReason.SHARED_STREAM
-            ):
-                alone = len(ledger.checkpoints.known) == 1 and not disturbed
-                return "there is no other checkpoint" if alone else ""
         recovering = one.during_recovery and ledger.in_effect() is Recovery.PUSHED
-        return "" if disturbed or recovering else "nothing was made to fail"
+        late = ledger.now - one.at >= settings.checkpoint_timeout or not ledger.threads.steps
+        ready = one.all_ready and ledger.tells_ready and not disturbed
+        restarts = self.counted > settings.tolerable or self.must_restart
+        others = len(ledger.checkpoints.known) > 1 or disturbed
+        subsumed = not one.is_savepoint or one.hindered
+        reasons, other = CheckpointReason, (others, "there is no other checkpoint")
+        may = {
+            reasons.EXPIRED: (late, f"{settings.checkpoint_timeout} milliseconds have not passed"),
+            reasons.SUBSUMED: (subsumed and ledger.checkpoints.newest > one.number,
+                               "there is no newer one" if subsumed else "nothing subsumes a savepoint"),
+            reasons.DECLINED_TASK_NOT_READY: (not ready, "every task was ready when it was triggered"),
+            reasons.TASK_CLOSING: (disturbed or ending or restarts, "nothing has failed or ended"),
+            reasons.DECLINED_INPUT_END_OF_STREAM: (ending or ledger.stopping, "nothing has ended"),
+            reasons.DECLINED_SUBSUMED: other,
+            reasons.DECLINED_ON_CANCELLATION_BARRIER: other,
+            reasons.SHARED_STREAM: other,
+        }  # fmt: skip
+        allowed, why_not = may.get(reason, (disturbed or recovering, "nothing was made to fail"))
+        return "" if allowed else why_not

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
+from msgspec.structs import replace
+
 from conformance.ports import EdgeKind, JobConfig, VertexKind
 
 SOURCE, SINK, COUNT, JOIN = VertexKind.SOURCE, VertexKind.SINK, VertexKind.COUNT, VertexKind.BROADCAST_JOIN
@@ -25,7 +27,7 @@ class Graph:
     """A job as its configuration says: the paths of records, the tasks, the regions."""
 
     __slots__ = (
-        "config", "counts", "edges", "joins", "kept", "names", "numbers", "paths", "regions", "sinks", "sources",
+        "config", "counts", "edges", "joins", "kept", "names", "paths", "regions", "sinks", "sources",
         "splits", "tasks",
     )  # fmt: skip
 
@@ -34,7 +36,6 @@ class Graph:
         vertices, edges = config.vertices, config.edges
         self.edges = edges
         self.tasks = config.tasks()
-        self.numbers = {one: number for number, one in enumerate(self.tasks)}
         self.names = tuple(f"{vertex}/{subtask}" for vertex, subtask in self.tasks)
         self.sources, self.sinks, self.counts, self.joins = (
             tuple(at for at, one in enumerate(vertices) if one.kind is kind) for kind in (SOURCE, SINK, COUNT, JOIN)
@@ -59,20 +60,17 @@ class Graph:
         """By task, the tasks with which it is restarted, if only its region is."""
 
     def _regions(self) -> tuple[frozenset[int], ...]:
-        region = {number: {number} for number in range(len(self.tasks))}
+        region = [frozenset({number}) for number in range(len(self.tasks))]
         for edge in self.edges:
-            producers, consumers = (
-                range(self.config.vertices[vertex].parallelism) for vertex in (edge.producer, edge.consumer)
-            )
-            for producer, consumer in product(producers, consumers):
-                if self.connects(edge.kind, producer, len(producers), consumer, len(consumers)):
-                    one = region[self.numbers[edge.producer, producer]]
-                    other = region[self.numbers[edge.consumer, consumer]]
-                    if one is not other:
-                        one |= other
-                        for number in other:
-                            region[number] = one
-        return tuple(frozenset(region[number]) for number in range(len(self.tasks)))
+            many, others = (self.config.vertices[vertex].parallelism for vertex in (edge.producer, edge.consumer))
+            for producer, consumer in product(range(many), range(others)):
+                one = region[self.config.task(edge.producer, producer)]
+                other = region[self.config.task(edge.consumer, consumer)]
+                if one is not other and self.connects(edge.kind, producer, many, consumer, others):
+                    joined = one | other
+                    for number in joined:
+                        region[number] = joined
+        return tuple(region)
 
     @staticmethod
     def connects(kind: EdgeKind, producer: int, producers: int, consumer: int, consumers: int) -> bool:
@@ -102,16 +100,16 @@ class Graph:
                 held.add(edge.producer)
         return not any(edge.consumer in held and edge.kind in STATELESS for edge in self.edges)
 
-    def rescaled(self, how: str) -> tuple[int, ...]:
-        """Returns another parallelism by vertex: as `HOW` says. That of vertices that a forward edge joins stays the
-        same."""
+    def rescaled(self, how: str) -> JobConfig:
+        """Returns the job with another parallelism by vertex: as `HOW` says. That of vertices that a forward edge joins
+        stays the same."""
         each = []
         for number, one in enumerate(self.config.vertices):
             now = one.parallelism
             wanted = {"same": now, "up": now + 1, "down": now - 1, "mixed": now + (1 if number % 2 else -1)}.get(how)
             most = min(one.max_parallelism, max(MOST_PARALLELISM, now))
-            each.append(max(1, min(int(how) if wanted is None else wanted, most)))
+            each.append(replace(one, parallelism=max(1, min(int(how) if wanted is None else wanted, most))))
         for edge in self.edges:
             if edge.kind is EdgeKind.FORWARD:
-                each[edge.consumer] = each[edge.producer]
-        return tuple(each)
+                each[edge.consumer] = replace(each[edge.consumer], parallelism=each[edge.producer].parallelism)
+        return replace(self.config, vertices=tuple(each))

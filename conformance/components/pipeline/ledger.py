@@ -247,12 +247,8 @@ class Ledger(PortLedger):
                 output_on_downstream: bool) -> None:  # fmt: skip
         """Notes that a fresh job is restored from a checkpoint, or starts without one."""
         self.snapped(seen, checkpoint)
-        vertices = tuple(
-            replace(one, parallelism=many)
-            for one, many in zip(self.config.vertices, self.graph.rescaled(parallelism), strict=True)
-        )
         settings = replace(self.config.settings, recovery=Recovery(recovery), output_on_downstream=output_on_downstream)
-        self.begin_job(replace(self.config, vertices=vertices, settings=settings, restored=seen.value))
+        self.begin_job(replace(self.graph.rescaled(parallelism), settings=settings, restored=seen.value))
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
     def triggered(self, seen: Seen[ports.Triggered], kind: str) -> None:
@@ -272,15 +268,15 @@ class Ledger(PortLedger):
         if number <= checkpoints.newest:
             self.say("ids-of-checkpoints-increase", PROTOCOL, f"an id is larger than {checkpoints.newest}, the largest"
                      " so far", f"checkpoint {number} was triggered")  # fmt: skip
-        one = Checkpoint(number, kind, self.origin)
-        one.at, one.clock, one.attempt, one.ended = self.now, self.threads.clock, self.attempt, bool(self.ended)
-        one.losses, one.failures = self.failures.losses, self.failures.count
-        one.all_ready = all(state is FINISHED or task in self.ready for task, state in enumerate(self.states))
-        one.passes = not pending and FINISHED not in self.states and self.graph.lets_barriers_pass(self.throttled)
-        one.during_recovery = self.is_recovering()
-        if self.threads.was_idle and not self.throttled and not self.stopping:
-            one.covers = sum(self.supplied.values())
-        one.hindered = any(other.losses != one.losses for other in pending.values())
+        losses, out = self.failures.losses, self.threads.was_idle and not self.throttled and not self.stopping
+        one = Checkpoint(
+            number, kind, self.origin, self.now, self.threads.clock, self.attempt, self.failures.count, losses,
+            all_ready=all(state is FINISHED or task in self.ready for task, state in enumerate(self.states)),
+            passes=not pending and FINISHED not in self.states and self.graph.lets_barriers_pass(self.throttled),
+            during_recovery=self.is_recovering(), ended=bool(self.ended),
+            hindered=any(other.losses != losses for other in pending.values()),
+            covers=sum(self.supplied.values()) if out else -1,
+        )  # fmt: skip
         for other in pending.values():
             other.hindered |= not {kind, other.kind} <= {CheckpointKind.ALIGNED, CheckpointKind.SAVEPOINT}
         checkpoints.newest = max(checkpoints.newest, number)

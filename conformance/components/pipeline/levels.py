@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from conformance.components.pipeline.config import PipelineScenarioConfig
 from conformance.components.pipeline.graph import Graph
 from conformance.driver import Levels, Operands
-from conformance.ports import FailureTarget, JobConfig, Until
+from conformance.ports import FailureTarget, Until
 
 Steps = Sequence[Operands]
 _COST = 5
@@ -55,7 +55,7 @@ class Image:
         """The number of the task that stands for the one with this number."""
         if number >= len(self.old.tasks):
             return None
-        return self.new.numbers[self.subtask(*self.old.tasks[number])]
+        return self.new.config.task(*self.subtask(*self.old.tasks[number]))
 
     def split(self, split: int) -> int | None:
         """The split that stands for one."""
@@ -108,8 +108,8 @@ def moving(
     """Returns the function that moves steps to another job. `operands`: by step, the names of its operands."""
 
     def moved(config: PipelineScenarioConfig, steps: Steps, other: PipelineScenarioConfig) -> tuple[Operands, ...]:
-        here, there = config.job(), other.job()
-        image = Image(Graph(here), Graph(there))
+        here, there = Graph(config.job()), Graph(other.job())
+        image = Image(here, there)
         found = []
         for name, *values in steps:
             names = operands[name]
@@ -121,18 +121,11 @@ def moving(
             if None not in new:
                 found.append((name, *new))
             if name == "restore":
-                here, there = _rescaled(here, values[1]), _rescaled(there, values[1])
-                image = Image(Graph(here), Graph(there))
+                here, there = Graph(here.rescaled(values[1])), Graph(there.rescaled(values[1]))
+                image = Image(here, there)
         return tuple(found)
 
     return moved
-
-
-def _rescaled(job: JobConfig, how: str) -> JobConfig:
-    each = Graph(job).rescaled(how)
-    return replace(
-        job, vertices=tuple(replace(one, parallelism=many) for one, many in zip(job.vertices, each, strict=True))
-    )
 
 
 def levels(operands: Mapping[str, tuple[str, ...]]) -> Levels:
