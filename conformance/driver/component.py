@@ -65,6 +65,9 @@ class Turned:
     neighbours."""
     needs: frozenset[Capability] = frozenset()
     """What an implementation must claim so that a scenario can say who works next."""
+    wakes: type[Struct] | None = None
+    """The signal that says that a thread has something to do. It says nothing else of the component, and there are as
+    many as turns, so no report shows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +237,11 @@ class Component:
     def is_turn(self, step: Step) -> bool:
         """Returns whether a step lets a paused thread go on, and begins no operation."""
         return step[0] in self.turns
+
+    def shown(self, signals: Iterable[Any]) -> tuple[Any, ...]:
+        """Returns the signals that reports show, in their order: all but those that say who may work next."""
+        wakes = None if self.turned is None else self.turned.wakes
+        return tuple(one for one in signals if type(one) is not wakes)
 
     @property
     def kinds(self) -> tuple[AnyStep, ...]:

@@ -228,7 +228,7 @@ def _told(component: Component, one: Divergence, outcome: Outcome | None) -> str
     if outcome is None:
         return "the step is not enabled, or the run is over"
     words = outcome_in_words(outcome, component.step(one.step[0]))
-    signals = SEPARATOR.join(signals_in_words(outcome.signals))
+    signals = SEPARATOR.join(signals_in_words(component.shown(outcome.signals)))
     return f"{words}; {f'signals: {signals}' if signals else 'no signal'}"
 
 

@@ -7,25 +7,34 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from conformance.driver import Component
 from conformance.engines import Replay
 from conformance.ports import (
     CheckpointAbortNotified,
     CheckpointAcknowledged,
+    CheckpointCompleted,
     CheckpointCompleteNotified,
     CheckpointDeclined,
+    CheckpointFailed,
     CheckpointRequested,
+    Committed,
     ConsumptionResumed,
     CoordinatorCheckpointed,
     CoordinatorReset,
     CreditAnnounced,
     EventTransmitted,
+    FailureStruck,
     GlobalFailoverTriggered,
+    JobOver,
+    JobRestarted,
+    JobTaskChanged,
     ReportReceived,
     ReportTransmitted,
     SubtaskFailed,
     SubtaskReady,
     SubtaskReset,
     TaskFailoverTriggered,
+    TaskReady,
     TicketEnded,
     TurnQueued,
 )
@@ -52,7 +61,8 @@ LISTENERS: dict[type[Any], str] = {
     **dict.fromkeys(
         (
             TicketEnded, CheckpointRequested, CheckpointCompleteNotified, CheckpointAbortNotified, SubtaskReady,
-            SubtaskFailed, SubtaskReset, CoordinatorReset, ReportReceived,
+            SubtaskFailed, SubtaskReset, CoordinatorReset, ReportReceived, CheckpointCompleted, CheckpointFailed,
+            Committed, JobRestarted, JobTaskChanged, TaskReady, FailureStruck, JobOver,
         ),
         "user",
     ),
@@ -120,7 +130,7 @@ def sequence_of(replay: Replay, reference: Replay | None = None) -> Sequence:
             continue
         begins = step.in_drain and not drained
         drained = drained or step.in_drain
-        messages = tuple(_messages(story.component, entry, step))
+        messages = tuple(_messages(replay.component, entry, step))
         happenings.append(Happening(step.number, messages, begins, step.mark is Mark.DIVERGENT))
     parts = [("expected", story.expected), ("observed", story.observed), ("the reference", story.reference)]
     over = "the scenario is over" if story.own_steps else "the scenario has no steps"
@@ -137,19 +147,19 @@ def _participants(replay: Replay, story: Story) -> Iterator[str]:
     occurring = {step.actor for step in story.steps if step.mark is not Mark.SKIPPED}
     for entry in replay.history.entries:
         if entry.outcome is not None:
-            occurring |= {_listener(signal) for signal in entry.outcome.signals}
+            occurring |= {_listener(signal) for signal in replay.component.shown(entry.outcome.signals)}
     yield from (actor for actor in known if actor in occurring)
     yield story.component
     yield from (actor for actor in right if actor in occurring)
 
 
-def _messages(component: str, entry: Entry, step: StoryStep) -> Iterator[Message]:
+def _messages(component: Component, entry: Entry, step: StoryStep) -> Iterator[Message]:
     assert entry.outcome is not None
-    yield Message(step.actor, component, f"{step.number}. {step.step}", Line.CALL)
-    for signal in entry.outcome.signals:
-        yield Message(component, _listener(signal), signal_in_words(signal), Line.SIGNAL)
+    yield Message(step.actor, component.name, f"{step.number}. {step.step}", Line.CALL)
+    for signal in component.shown(entry.outcome.signals):
+        yield Message(component.name, _listener(signal), signal_in_words(signal), Line.SIGNAL)
     if step.paused or step.turn or step.answer != "done":
-        yield Message(component, step.actor, step.answer, Line.PAUSE if step.paused else Line.ANSWER)
+        yield Message(component.name, step.actor, step.answer, Line.PAUSE if step.paused else Line.ANSWER)
 
 
 def _listener(signal: Any) -> str:

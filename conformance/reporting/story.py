@@ -53,7 +53,7 @@ class StoryStep:
     answer: str
     """Empty if the step was skipped."""
     emitted: tuple[str, ...]
-    """The signals, in the order in which they were emitted."""
+    """The signals that are shown, in the order in which they were emitted."""
     mark: Mark
     in_drain: bool = False
     turn: bool = False
@@ -265,7 +265,7 @@ def _step(component: Component, index: int, entry: Entry, operation: Step | None
         actor=actor,
         step=step_in_words(operation, component) + (f", {CONTINUED}" if kind is None else ""),
         answer=outcome_in_words(entry.outcome, component.step(operation[0])),
-        emitted=signals_in_words(entry.outcome.signals),
+        emitted=signals_in_words(component.shown(entry.outcome.signals)),
         mark=mark,
         in_drain=entry.closing,
         turn=kind is None,
@@ -294,7 +294,7 @@ def _counterpart(component: Component, replay: Replay, reference: Replay | None,
     operation = operations_of(component, reference.history)[there]
     assert operation is not None
     words = outcome_in_words(entry.outcome, component.step(operation[0]))
-    return _outcome(words, SEPARATOR.join(signals_in_words(entry.outcome.signals)))
+    return _outcome(words, SEPARATOR.join(signals_in_words(component.shown(entry.outcome.signals))))
 
 
 def _has_turns(history: History) -> bool:
@@ -326,19 +326,21 @@ def _earlier_difference(
 ) -> StoryStep | None:
     if reference is None or at is None or _has_turns(replay.history):
         return None
+    component = replay.component
     for index, (mine, other) in enumerate(zip(replay.history.entries[:at], reference.history.entries, strict=False)):
-        if mine.step != other.step or _compared(mine) != _compared(other):
+        if mine.step != other.step or _compared(component, mine) != _compared(component, other):
             return steps[index]
     return None
 
 
-def _compared(entry: Entry) -> object:
-    """Return the parts of an outcome that are compared. The texts of errors are not compared."""
+def _compared(component: Component, entry: Entry) -> object:
+    """Return the parts of an outcome that are compared: what is shown, without the texts of errors."""
     outcome = entry.outcome
     if outcome is None:
         return None
     error = None if outcome.error is None else (outcome.error.kind, outcome.error.checkpoint_reason)
+    signals = component.shown(outcome.signals)
     try:
-        return canonical(outcome.value), outcome.signals, error  # as text: `==` takes True for 1
+        return canonical(outcome.value), signals, error  # as text: `==` takes True for 1
     except Exception:  # an object of the implementation may raise anything
-        return outcome_in_words(outcome), outcome.signals, error
+        return outcome_in_words(outcome), signals, error

@@ -1,7 +1,8 @@
 """The time line of a job: its graph, its attempts, its checkpoints, and where each failure struck.
 
-Time goes down, one row for each step. Turns and steps of the drain in which nothing of that kind happens are one row.
-A line with a `┃` is the job; beside it, each checkpoint that is pending has a line of its own.
+Time goes down, one row for each step. Turns and steps of the drain in which nothing of that kind happens are one row,
+and so are steps of one kind that stand behind each other. A line with a `┃` is the job; beside it, each checkpoint that
+is pending has a line of its own.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from conformance.ports import (
     JobRestarted,
     JobTaskChanged,
     JobVertex,
+    Outcome,
     TaskState,
     Triggered,
 )
 from conformance.reporting.story import Mark, StoryStep, tell
-from conformance.scenarios import Entry
+from conformance.scenarios import Entry, Step
 
 LEGEND = (
     "Time goes down. The first line is the job: `┳` it is deployed, `✗` something fails, `╋` tasks are restarted, "
@@ -44,6 +46,7 @@ _NUMBERS = 7
 """How wide the numbers of steps are."""
 _FIRST, _LAST = 8, 8
 """How many rows of a long drain are shown at its beginning and at its end."""
+_DRAIN, _TURNS = "steps of the drain", "turns"
 _LEAST = 30
 """How much of it is left for what happens, however many checkpoints are pending."""
 
@@ -77,6 +80,9 @@ class OfAJob(Protocol):
 
     def job(self) -> JobConfig:
         """Returns the job that runs first."""
+
+    def restored(self, job: JobConfig, step: Step) -> JobConfig:
+        """Returns a job after a step: after a restore, its vertices may have another parallelism."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +120,8 @@ class TimeLine:
     vertices: tuple[Vertex, ...]
     edges: tuple[tuple[int, int, str], ...]
     """Producer, consumer and kind."""
+    settings: tuple[str, ...]
+    """The design in which it recovers, and the settings that are not the usual ones."""
     rows: tuple[Row, ...]
     places: int
     """How many checkpoints were pending at a time, at most."""
@@ -121,10 +129,12 @@ class TimeLine:
     def lines(self, width: int = WIDTH) -> list[str]:
         """Return it as lines of text."""
         room = max(_LEAST, width - _NUMBERS - 2 - 2 * (1 + self.places))
-        lines = [*self._graph(width), ""]
+        lines = [*self._graph(width), *wrap(", ".join(self.settings), width, break_on_hyphens=False), ""]
         for row in self.rows:
             signs = (row.job, *row.checkpoints, *(Sign.NOTHING,) * (self.places - len(row.checkpoints)))
-            for at, part in enumerate(wrap(f"{row.text} <- here" if row.here else row.text, room) or [""]):
+            for at, part in enumerate(
+                wrap(f"{row.text} <- here" if row.here else row.text, room, break_on_hyphens=False)
+            ):
                 drawn = (_below(one, is_job=place == 0) for place, one in enumerate(signs)) if at else signs
                 numbers = "" if at else row.numbers
                 lines.append(f"{numbers:>{_NUMBERS}} {''.join(f'{one} ' for one in drawn)} {part}".rstrip())
@@ -163,8 +173,18 @@ def time_line_of(replay: Replay) -> TimeLine | None:
     watched.finish()
     edges = tuple((one.producer, one.consumer, one.kind.value) for one in config.edges)
     return TimeLine(
-        tuple(Vertex(one.name, one.parallelism) for one in config.vertices), edges, tuple(watched.rows), watched.places
-    )
+        tuple(Vertex(one.name, one.parallelism) for one in config.vertices), edges, tuple(_settings(config.job())),
+        tuple(watched.rows), watched.places,
+    )  # fmt: skip
+
+
+def _settings(job: JobConfig) -> Iterator[str]:
+    usual = type(job.settings)()
+    yield f"recovery {job.settings.recovery.value}"
+    for name in usual.__struct_fields__:
+        value = getattr(job.settings, name)
+        if name != "recovery" and value != getattr(usual, name):
+            yield f"{name.replace('_', ' ')} {str(value).lower()}"
 
 
 class _Watched:
@@ -173,7 +193,9 @@ class _Watched:
     def __init__(self, config: OfAJob, component: Component) -> None:
         self.config = config
         self.turns = () if component.levels is None else component.levels.turns
-        self.tasks = config.job().tasks()
+        self.current = config.job()
+        """The job that runs."""
+        self.tasks = self.current.tasks()
         self.rows: list[Row] = []
         self.places = 0
         self.pending: list[int | None] = []
@@ -181,34 +203,42 @@ class _Watched:
         self.job = Sign.BEGINS
         """What the next row shows of the job, if nothing happens to it."""
         self.quiet: list[StoryStep] = []
-        """Steps in which nothing has happened that the time line shows."""
+        """Steps of one kind in which nothing has happened that the time line shows."""
+        self.kind = ""
+        """Theirs: the name of a step, `_DRAIN` or `_TURNS`."""
 
     def see(self, entry: Entry, step: StoryStep) -> None:
         """A step was performed."""
         outcome = entry.outcome
         assert outcome is not None
+        name = str(entry.step[0])
+        if name == "restore":
+            self.current = self.config.restored(self.current, entry.step)
+            self.tasks = self.current.tasks()
         before = self._lines()
         signs: dict[int, Sign] = {}
         said: list[str] = []
-        job = Sign.BEGINS if entry.step[0] == "restore" else self.job
-        if isinstance(outcome.value, Triggered):
-            self._trigger(outcome.value, signs, said)
-        for signal in outcome.signals:
-            job = self._hear(signal, signs, said, job)
-        if entry.step[0] == "kill":
-            job = Sign.NOTHING if job is Sign.NOTHING else Sign.ENDS
+        job = self._hear_all(outcome, signs, said)
+        if name == "restore":
+            job = Sign.BEGINS
+        elif name == "kill":
+            job = Sign.ENDS
             said.append("the job and all its processes are gone")
             signs.update({at: Sign.STRUCK for at, one in enumerate(self.pending) if one is not None})
             self.pending = [None] * len(self.pending)
-        if said or step.mark is Mark.DIVERGENT or not (step.in_drain or entry.step[0] in self.turns):
-            self._end_quiet(before)
-            lines = {**dict(enumerate(before)), **signs}
-            places = tuple(lines.get(at, Sign.NOTHING) for at in range(max(lines, default=-1) + 1))
-            self._add(str(step.number), job, places, "; ".join([step.step, *said]), step)
-        else:
-            if self.quiet and self.quiet[-1].in_drain != step.in_drain:
+        if job is None and not said and step.mark is not Mark.DIVERGENT:
+            kind = _DRAIN if step.in_drain else _TURNS if name in self.turns else name
+            if kind != self.kind:
                 self._end_quiet(before)
+            self.kind = kind
             self.quiet.append(step)
+            return
+        self._end_quiet(before)
+        lines = {**dict(enumerate(before)), **signs}
+        places = tuple(lines.get(at, Sign.NOTHING) for at in range(max(lines, default=-1) + 1))
+        is_gone = self.job is Sign.NOTHING and job is not Sign.BEGINS
+        sign = Sign.NOTHING if is_gone else job or self.job
+        self._add(str(step.number), sign, places, "; ".join([step.step, *said]), step)
 
     def finish(self) -> None:
         """The history is over."""
@@ -216,8 +246,9 @@ class _Watched:
         drain = [at for at, row in enumerate(self.rows) if row.in_drain]
         if len(drain) > _FIRST + _LAST + 1:
             gap = self.rows[drain[_FIRST] : len(self.rows) - _LAST]
-            numbers = f"{gap[0].numbers.split('-')[0]}-{gap[-1].numbers.split('-')[-1]}"
-            whole = Row(numbers, Sign.GOES_ON, (), "…", False, True)
+            first, last = gap[0].numbers.split("-")[0], gap[-1].numbers.split("-")[-1]
+            text = f"… {int(last) - int(first) + 1} {_DRAIN} are left out …"
+            whole = Row(f"{first}-{last}", Sign.GOES_ON, (), text, False, True)
             self.rows[drain[_FIRST] : len(self.rows) - _LAST] = [whole]
 
     def _lines(self) -> tuple[Sign, ...]:
@@ -237,7 +268,10 @@ class _Watched:
         numbers, text = str(first.number), first.step
         if first is not last:
             numbers = f"{first.number}-{last.number}"
-            text = f"{len(self.quiet)} {'steps of the drain' if first.in_drain else 'turns'}"
+            if self.kind in (_DRAIN, _TURNS):
+                text = f"{len(self.quiet)} {self.kind}"
+            else:
+                text += "".join(f",{one.step.removeprefix(self.kind)}" for one in self.quiet[1:])
         self._add(numbers, self.job, places, text, first)
         self.quiet = []
 
@@ -251,7 +285,21 @@ class _Watched:
         elif triggered.refused is not None:
             said.append(f"refused: {triggered.refused}")
 
-    def _hear(self, signal: Any, signs: dict[int, Sign], said: list[str], job: Sign) -> Sign:
+    def _hear_all(self, outcome: Outcome, signs: dict[int, Sign], said: list[str]) -> Sign | None:
+        """Returns what is shown of the job; None if nothing has happened to it."""
+        if isinstance(outcome.value, Triggered):
+            self._trigger(outcome.value, signs, said)
+        job: Sign | None = None
+        for signal in outcome.signals:
+            heard = self._hear(signal, signs, said)
+            if heard is not None and (job, heard) != (Sign.STRUCK, Sign.RESTARTS):  # what fails is more important
+                job = heard
+        committed = sum(len(run) for one in outcome.signals if isinstance(one, Committed) for run in one.records)
+        if committed:
+            said.append(f"{many(committed, 'record')} committed")
+        return job
+
+    def _hear(self, signal: Any, signs: dict[int, Sign], said: list[str]) -> Sign | None:
         if isinstance(signal, CheckpointCompleted):
             self._end(signal.checkpoint, Sign.COMPLETE, signs)
             said.append(f"checkpoint {signal.checkpoint} is complete")
@@ -264,18 +312,17 @@ class _Watched:
         elif isinstance(signal, FaultStruck):
             said.append(f"what is called at {signal.place} fails")
         elif isinstance(signal, JobTaskChanged) and signal.state is TaskState.FAILED:
-            said.append(f"task {self._task(signal.task)} has failed")
+            named = f"task {self._task(signal.task)}"
+            said += [] if f"{named} fails" in said else [f"{named} has failed"]
             return Sign.STRUCK
         elif isinstance(signal, JobRestarted):
             where = f"checkpoint {signal.checkpoint}" if signal.checkpoint else "the beginning"
             said.append(f"{many(sum(map(len, signal.tasks)), 'task')} restarted from {where}")
-            return Sign.RESTARTS if job is Sign.GOES_ON else job
-        elif isinstance(signal, Committed):
-            said.append(f"{many(sum(map(len, signal.records)), 'record')} committed")
+            return Sign.RESTARTS
         elif isinstance(signal, JobOver):
             said.append(f"the job is over: {signal.status}")
             return Sign.ENDS
-        return job
+        return None
 
     def _end(self, checkpoint: int, sign: Sign, signs: dict[int, Sign]) -> None:
         if checkpoint in self.pending:
@@ -288,7 +335,7 @@ class _Watched:
         return named.get(struck.target.value, f"the {'job master' if struck.target.value == 'master' else 'job'}")
 
     def _task(self, number: int) -> str:
-        """The name of a task, as long as the parallelism is that of the configuration."""
+        """The name of a task; a stranger may mean one that is not there."""
         if 0 <= number < len(self.tasks):
             vertex, subtask = self.tasks[number]
             return f"{number} ({self.config.vertices[vertex].name}, subtask {subtask})"

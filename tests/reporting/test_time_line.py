@@ -7,7 +7,8 @@ import pytest
 from conformance.components import COMPONENTS
 from conformance.components.pipeline.config import make
 from conformance.engines import Replay, replay
-from conformance.ports import find_implementation, find_known_bug
+from conformance.ports import JobSettings, ThreadWoken, find_implementation, find_known_bug
+from conformance.reporting import sequence_diagram, tell
 from conformance.reporting.time_line import Sign, TimeLine, time_line_of
 from conformance.reporting.time_line_drawing import time_line_drawing
 from conformance.scenarios import Scenario, Step
@@ -73,7 +74,53 @@ def test_a_long_drain_is_shortened_to_its_beginning_and_its_end():
     assert len(broken.history.entries) > 300
     assert len(shown.rows) < 30
     assert shown.rows[-1].here
-    assert "…" in {row.text for row in shown.rows}
+    (gap,) = [row for row in shown.rows if row.text.startswith("…")]
+    first, last = map(int, gap.numbers.split("-"))
+    assert gap.text == f"… {last - first + 1} steps of the drain are left out …"
+
+
+def test_steps_of_one_kind_are_one_row():
+    shown = drawn(("supply", 0, 1), ("supply", 1, 3), ("throttle", 2, True), ("supply", 0, 1))
+    rows = [(row.numbers, row.text) for row in shown.rows[:3]]
+    assert rows[0] == ("1-2", "supply (split 0, count 1), (split 1, count 3)")
+    assert [numbers for numbers, _ in rows[1:]] == ["3", "4"]
+
+
+def test_a_job_begins_once():
+    shown = drawn()
+    assert [row.job for row in shown.rows].count(Sign.BEGINS) == 1
+
+
+def test_a_task_of_a_restored_job_has_the_name_that_it_has_there():
+    shown = drawn(("kill",), ("restore", 0, "3", "pushed", True), IDLE, ("fail", "task", 4, "now"))
+    (struck,) = [row for row in shown.rows if row.job is Sign.STRUCK]
+    assert "task 4 (count 1, subtask 1) fails" in struck.text
+
+
+def test_the_design_and_unusual_settings_are_named():
+    config = make("keyed", 1, JobSettings(regions=False, alignment_timeout=20))
+    shown = time_line_of(replay(Scenario("pipeline", config, (IDLE,)), find_implementation("reference")))
+    assert shown is not None
+    assert shown.settings == ("recovery recover-first", "alignment timeout 20", "regions false")
+
+
+def test_a_failure_hides_the_restart_in_the_same_step():
+    shown = drawn(IDLE, ("fail", "master", 0, "completed"), ("trigger", "aligned"), IDLE)
+    (row,) = [row for row in shown.rows if "the job master fails" in row.text]
+    assert "restarted from" in row.text
+    assert row.job is Sign.STRUCK
+
+
+def test_who_may_work_next_is_in_no_story_and_no_diagram():
+    seen = replayed(IDLE, ("trigger", "aligned"), IDLE)
+    outcome = seen.history.entries[0].outcome
+    assert outcome is not None
+    assert ThreadWoken("master") in outcome.signals
+    said = [signal for step in tell(seen).steps for signal in step.emitted]
+    assert "task 0 is running" in said
+    assert "thread master has something to do" not in said
+    assert "something to do" not in sequence_diagram(seen)
+    assert "pipeline--)user: checkpoint 1 (aligned) is complete" in sequence_diagram(seen)
 
 
 def test_a_component_that_is_no_job_has_no_time_line():

@@ -15,7 +15,7 @@ from conformance.components.pipeline.steps import STEPS, neighbours, work
 from conformance.driver import Component, Settings, Turned
 from conformance.driver.step import Operands
 from conformance.models.designs import BY_END_OF_RECOVERY, recovers
-from conformance.ports import Capability, PipelinePort
+from conformance.ports import Capability, PipelinePort, ThreadWoken
 
 __all__ = ["COMPONENT", "PipelineScenarioConfig"]
 
@@ -60,7 +60,7 @@ COMPONENT = Component(
         {"trigger": 40, "snapshot": 20, "settle": 20, "advance": 6},
     ),
     outcome=outcome,
-    turned=Turned(work, _awake, neighbours, frozenset({Capability.JOB_STEPS})),
+    turned=Turned(work, _awake, neighbours, frozenset({Capability.JOB_STEPS}), ThreadWoken),
     contains=("chain", "task-restore", "coordinator"),
     levels=levels({one.name: tuple(one.operands) for one in STEPS.all}),
 )  # fmt: skip

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 from msgspec.structs import replace
 
+from conformance.components.pipeline.graph import Graph
 from conformance.models.faults import WithFaults
 from conformance.ports import Edge, EdgeKind, JobConfig, JobSettings, JobVertex, Recovery, VertexKind
 
@@ -30,6 +31,11 @@ class PipelineScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True
     def job(self) -> JobConfig:
         """Returns the configuration of the first port."""
         return JobConfig(self.vertices, self.edges, self.settings)
+
+    @staticmethod
+    def restored(job: JobConfig, step: Sequence[Any]) -> JobConfig:
+        """Returns a job after a step: a `restore` may give its vertices another parallelism."""
+        return Graph(job).rescaled(step[2]) if step[0] == "restore" else job
 
 
 GRAPHS = {

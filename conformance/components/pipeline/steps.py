@@ -162,6 +162,11 @@ def restorable(ledger: Ledger) -> Sequence[tuple[int, str, str, bool]]:
 
 
 # ---- the world around the job ----------------------------------------------------------------------------------------
+def _triggered(one: ports.Triggered) -> str:
+    parts = [f"checkpoint {one.checkpoint} begins"] if one.checkpoint or one.refused is None else []
+    return ", ".join([*parts, *([] if one.refused is None else [f"refused: {one.refused.value}"])])
+
+
 @step("world", LIVE, when=supplied, begin=Ledger.supply, weight=16)
 def supply(port: PipelinePort, ledger: Ledger, split: int, count: int) -> Answer[None]:
     return port.supply(split, count)
@@ -177,12 +182,12 @@ def throttle(port: PipelinePort, ledger: Ledger, task: int, on: bool) -> Answer[
     return port.throttle(task, on)
 
 
-@step("user", LIVE, when=kinds, begin=Ledger.act, learn=Ledger.triggered, weight=14)
+@step("user", LIVE, when=kinds, begin=Ledger.act, learn=Ledger.triggered, weight=14, in_words=_triggered)
 def trigger(port: PipelinePort, ledger: Ledger, kind: str) -> Answer[ports.Triggered]:
     return port.trigger(CheckpointKind(kind))
 
 
-@step("user", LIVE, when=stoppable, begin=Ledger.act, learn=Ledger.stop_triggered, weight=1)
+@step("user", LIVE, when=stoppable, begin=Ledger.act, learn=Ledger.stop_triggered, weight=1, in_words=_triggered)
 def stop_with_savepoint(port: PipelinePort, ledger: Ledger) -> Answer[ports.Triggered]:
     return port.stop_with_savepoint()
 
