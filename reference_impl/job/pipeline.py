@@ -533,9 +533,10 @@ class Pipeline(Faulty, PipelinePort):
 
     # ---- the end -----------------------------------------------------------------------------------------------------
     def resources(self) -> Resources:
-        """J17. What all tasks, the network and the writers hold."""
+        """J17. What all tasks, the network, the writers and the operator coordinators hold."""
         held = [one for task in self.tasks for one in task.held()]
         held += [worker.writer.resources() for worker in self.workers]
+        held += [coordinator.resources() for coordinator in self.master.coordinators.values()]
         return together(held)
 
     async def release(self) -> None:

@@ -397,6 +397,18 @@ def test_a_source_that_ends_leads_to_a_last_checkpoint():
     assert job.port.work("master") is Turn.OVER
 
 
+def test_what_operator_coordinators_hold_is_held():
+    """pipeline.md J17. From its cut on, the result of a checkpoint is a future, until the job is over."""
+    job = Driven(count(), 5)
+    assert job.port.resources().futures == 0
+    assert job.port.trigger(ALIGNED).checkpoint == 1
+    job.work_until(lambda: job.port.resources().futures)
+    assert job.port.resources().futures == 1
+    job.port.cancel()
+    job.settle()
+    assert job.port.resources().futures == 0
+
+
 def test_one_source_may_end_before_the_other():
     """pipeline.md J16. Its last state belongs to all later checkpoints."""
     job = Driven(TOPOLOGIES["two-input"]([2], 1, JobSettings()), 5)
