@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Protocol
 
 from conformance.ports import BUFFER_POOL, ErrorKind, PortError, SegmentBeforeFilter
-from conformance.scheduling import Thread, Waitable
+from conformance.scheduling import Thread
 
 from ...faults import Faults
+from ..pool import BufferPool
 
 POISON = b"\xa5"
 """What is written over a segment that was given back."""
@@ -73,14 +74,13 @@ class Numbers:
         return self.last
 
 
-class OutputBuffers(Waitable):
+class OutputBuffers(BufferPool):
     """The pool from which each channel gets what is handed to it (Flink: `BufferManager.requestBufferBlocking`)."""
 
-    __slots__ = ("asking", "closed", "faults", "idle", "lent", "numbers", "page", "size")
+    __slots__ = ("asking", "faults", "idle", "lent", "numbers", "page")
 
     def __init__(self, size: int, page: int, numbers: Numbers, faults: Faults) -> None:
-        super().__init__("buffer of the pool")
-        self.size = size
+        super().__init__("buffer of the pool", size)
         self.page = page
         self.numbers = numbers
         self.faults = faults
@@ -91,11 +91,6 @@ class OutputBuffers(Waitable):
         is passed on."""
         self.asking: Thread | None = None
         """Asking: the thread that may take a buffer now."""
-        self.closed = False
-
-    def ready(self) -> bool:
-        """X22, X27. Whether a request gets a buffer now, or the task is over."""
-        return self.closed or len(self.lent) < self.size
 
     def grant(self, thread: Thread) -> None:
         """X22. The thread takes a buffer."""
@@ -104,15 +99,14 @@ class OutputBuffers(Waitable):
     def holders(self) -> tuple[Thread, ...]:
         """X22. The threads that can give a buffer back, if no other can."""
         threads = [thread for thread in self.lent.values() if thread is not None]
-        return tuple(threads) if len(threads) == self.size else ()
+        return tuple(threads) if len(threads) == self.free + len(self.lent) else ()
 
     async def request(self) -> NetworkBuffer:
         """X22, X26, X27. Wait for a buffer, which belongs to the caller. Raises: PortError IO, RELEASED."""
         self.faults.reach(BUFFER_POOL)
         await self.faults.wait(BUFFER_POOL)
         await self
-        if self.closed:
-            raise PortError(ErrorKind.RELEASED, "the task is over")
+        self.take()
         buffer = self.idle.pop() if self.idle else NetworkBuffer(self.numbers.next(), self.page, self)
         self.lent[buffer.number] = self.asking
         return buffer
@@ -122,14 +116,11 @@ class OutputBuffers(Waitable):
         self.lent[buffer.number] = None
 
     def recycle(self, buffer: NetworkBuffer) -> None:
-        """X22, X25. A buffer is given back: a thread that waits for one gets it."""
+        """X22, X25. A buffer is given back."""
         del self.lent[buffer.number]
         buffer.size = 0
         self.idle.append(buffer)
-
-    def close(self) -> None:
-        """X27. The task is over: a thread that waits gets an error."""
-        self.closed = True
+        self.give_back()
 
 
 class BeforeFilter:

@@ -229,7 +229,7 @@ class Filter(Faulty, FilterPort):
     def cancel(self) -> None:
         """X27. A thread that waits for a buffer goes on, and fails."""
         self.over = True
-        self.pool.close()
+        self.pool.release()
         for channel in self.all_channels():
             channel.closed = True
 
