@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from conformance.components import COMPONENTS
+from conformance.components.pipeline.config import make
 from conformance.driver import Program, run_scenario
 from conformance.engines.compare import first_difference
 from conformance.engines.replay import read_scenario
-from conformance.ports import legal_variants
+from conformance.ports import CheckpointFailed, CheckpointReason, legal_variants
 from conformance.ports.changed import Package
 from conformance.ports.changes import CATALOGUES
 
@@ -49,3 +50,15 @@ def test_its_history_differs_in_the_scenario_of_the_corpus_and_nobody_accuses_it
     )
     assert (original.violation, changed.violation) == (None, None)
     assert first_difference(original, changed) is not None
+
+
+def test_a_source_that_is_not_ready_declines_a_checkpoint_of_a_job():
+    """V-J20. The sources of the reference run before a trigger can come, so that no job of it declines as not ready."""
+    (variant,) = [one for one in VARIANTS if one.id == "V-J20"]
+    early = (("supply", 0, 1), ("work", "task 0/0"), ("work", "task 1/0"), ("trigger", "aligned"))
+    steps = (*early, *[("work", "master")] * 4, ("work", "to 0/0"), *[("work", "task 0/0")] * 3, ("settle", "idle"))
+    run = run_scenario(Program(COMPONENTS["pipeline"], variant.build()), make("one edge"), steps, record=True)
+    said = [one for entry in run.entries if entry.outcome for one in entry.outcome.signals]
+    reasons = [one.reason for one in said if type(one) is CheckpointFailed]
+    assert reasons == [CheckpointReason.DECLINED_TASK_NOT_READY]
+    assert run.violation is None

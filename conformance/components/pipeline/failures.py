@@ -157,7 +157,8 @@ class Failures:
             reasons.TASK_CLOSING: (disturbed or ending or restarts, "nothing has failed or ended"),
             reasons.DECLINED_INPUT_END_OF_STREAM: (ending or ledger.stopping, "nothing has ended"),
             reasons.DECLINED_SUBSUMED: other,
-            reasons.DECLINED_ON_CANCELLATION_BARRIER: other,
+            reasons.DECLINED_ON_CANCELLATION_BARRIER: (  # of one in front that was not ready, which may be heard later
+                others or not ready, "there is no other checkpoint, and every task was ready"),
             reasons.SHARED_STREAM: other,
         }  # fmt: skip
         allowed, why_not = may.get(reason, (disturbed or recovering, "nothing was made to fail"))
