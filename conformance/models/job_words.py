@@ -1,14 +1,16 @@
-"""Describes the signals of a job, and its records as runs. Rules and reports use the same words.
+"""Describes what a job says and returns: signals, checkpoints, states, and records as runs. Rules and reports use the
+same words.
 
 Tasks have their numbers here: a report that knows the job says which vertex is meant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from conformance import ports
+from conformance.models.answers import listed
 
 TARGETS: Mapping[ports.FailureTarget, str] = {
     ports.FailureTarget.TASK: "task {}",
@@ -49,6 +51,47 @@ def run_in_words(run: ports.Run) -> str:
 def runs_in_words(runs: ports.Runs) -> str:
     """Describes records in an order: `records 3 to 7, 12`."""
     return f"records {', '.join(map(run_in_words, runs))}" if runs else "no records"
+
+
+def triggered_in_words(one: ports.Triggered) -> str:
+    """Describes the answer to a trigger: `checkpoint 3 begins`, or `refused: too-many`."""
+    parts = [f"checkpoint {one.checkpoint} begins"] if one.checkpoint or one.refused is None else []
+    return ", ".join([*parts, *([] if one.refused is None else [f"refused: {one.refused.value}"])])
+
+
+def state_in_words(one: ports.OperatorState) -> str:
+    """Describes the state of a subtask: `split 0 at 3`, or `no state`."""
+    parts = [f"split {at.split} at {at.offset}" for at in one.splits]
+    parts += [runs_in_words(one.records)] if one.records else []
+    parts += [
+        f"prepared by subtask {each.transaction.subtask} for checkpoint {each.transaction.checkpoint}: "
+        + runs_in_words(each.records)
+        for each in one.prepared
+    ]
+    parts += [f"watermark {one.watermark}"] if one.watermark else []
+    return ", ".join(parts) or "no state"
+
+
+def states_in_words(states: Sequence[ports.OperatorState]) -> str:
+    """Describes the states of the subtasks of a vertex: `split 0 at 3 | no state`."""
+    return " | ".join(map(state_in_words, states)) or "no subtask"
+
+
+_SPLITS = listed("split")
+
+
+def checkpoint_in_words(one: ports.JobCheckpoint) -> str:
+    """Describes a checkpoint: `unaligned checkpoint 1; parallelism 2, 1; vertex 0: split 0 at 3 | no state; …`."""
+    kind = one.kind.value if one.kind is ports.CheckpointKind.SAVEPOINT else f"{one.kind.value} checkpoint"
+    parts = [f"{kind} {one.checkpoint}", f"parallelism {', '.join(map(str, one.parallelism)) or 'none'}"]
+    parts += [f"{_SPLITS(one.unassigned)} not assigned"] if one.unassigned else []
+    parts += [f"vertex {vertex}: {states_in_words(states)}" for vertex, states in enumerate(one.states)]
+    parts += [
+        f"{at.side.value} of edge {at.edge} from {at.producer} to {at.consumer}: {runs_in_words(at.records)}"
+        for at in one.in_flight
+    ]
+    parts += [f"kept at {one.location}"] if one.location else []
+    return "; ".join(parts)
 
 
 def _restarted(one: ports.JobRestarted) -> str:

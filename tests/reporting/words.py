@@ -50,7 +50,8 @@ TEXTS: Mapping[str, str] = {
 """A value of each operand that is a text."""
 NAMED = {"lock_name": "recovered channel", "place": "channel-state-writer", "suffix": " 1"}
 """A value of each text in the name of a place of the reference; everything else in such a name is a number."""
-WAITABLES = ("Condition", "Future", "Lock", "Mailbox", "Pause", "Pool", "Waitable")
+WAITABLES = ("Condition", "Future", "Lock", "Mailbox", "Pause", "Pool", "Waitable", "lock_type")
+"""What makes a waitable, by its name or that of the attribute that holds it."""
 
 
 class Described(NamedTuple):
@@ -217,7 +218,7 @@ def _sources(folder: Traversable) -> Iterator[Traversable]:
 def _named(source: str) -> Iterator[str]:
     """The names of the waitables that a module makes, and of those that its own kinds of waitables give themselves."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in WAITABLES:
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in WAITABLES:
             yield _text(node.args[0])
         if isinstance(node, ast.ClassDef) and any(ast.unparse(base) in WAITABLES for base in node.bases):
             yield from (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from conformance.components.pipeline.checkpoints import Checkpoint
 from conformance.driver import FailureClass
+from conformance.models.words import many
 from conformance.ports import (
     CHECKPOINT_STORE,
     STATE_FILE_CLOSE,
@@ -100,8 +101,9 @@ class Failures:
         """Notes that tasks are restarted, and whether they had to be."""
         graph, settings, say = self.ledger.graph, self.ledger.config.settings, self.ledger.say
         if self.credit <= 0:
-            say("a-job-is-restarted-only-after-failures", PROTOCOL, f"nothing has failed but {self.counted} checkpoints"
-                f" in a row, and {settings.tolerable} are tolerated", "tasks are restarted")  # fmt: skip
+            failed = f"nothing has failed but {many(self.counted, 'checkpoint')} in a row"
+            say("a-job-is-restarted-only-after-failures", PROTOCOL, f"{failed}, and {settings.tolerable} are tolerated",
+                "tasks are restarted")  # fmt: skip
         self.credit -= 1
         if self.must_restart:
             self.ledger.sights.add("too-many-checkpoints-failed")

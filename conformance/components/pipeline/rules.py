@@ -15,7 +15,7 @@ from conformance.components.pipeline.records import Records, differences, named
 from conformance.driver import AnyStep, Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.models import lifetime
 from conformance.models.designs import NOTHING, PASSES_LOCALLY, PASSES_REMOTELY, RESOURCES
-from conformance.models.words import counted
+from conformance.models.words import are, counted, many
 from conformance.ports import (
     Capability,
     CheckpointCompleted,
@@ -137,7 +137,7 @@ def the_output_is_what_was_committed(ledger: Ledger, seen: Output) -> Judgement:
     for how, what in differences(there, twice, mine.records):
         return Broken(how, owed, what)
     if any(one.first > other.first for one, other in zip(seen.value, seen.value[1:], strict=False)):
-        return Broken(FailureClass.REORDERED, f"the output of sink {sink} is ascending", "it is not")
+        return Broken(FailureClass.REORDERED, f"the output of sink {sink} is ascending", "the output is not ascending")
     return bool(seen.value)
 
 
@@ -150,8 +150,8 @@ def _counted(ledger: Ledger, seen: States) -> Judgement:
         offsets = {one.split: one.offset for state in seen.value for one in state.splits}
         for split in ledger.config.splits_of(vertex):
             if offsets.get(split, 0) != ledger.supplied[split]:
-                owed = f"split {split} has {ledger.supplied[split]} records, and nothing holds up its reader"
-                return Broken(STUCK, owed, f"{offsets.get(split, 0)} of them were emitted")
+                owed = f"split {split} has {many(ledger.supplied[split], 'record')}, and nothing holds up its reader"
+                return Broken(STUCK, owed, f"{are(offsets.get(split, 0), 'record')} emitted")
         return True
     judged = False
     for one in keepers(graph, vertex, seen.value):
@@ -236,7 +236,9 @@ def who_waits_has_nothing_to_do(ledger: Ledger, seen: Seen[bool, str]) -> Judgem
     if not ledger.threads.was_idle:
         return False
     if seen.signals:
-        return Broken(STUCK, "every thread waits, so nothing happens", f"{len(seen.signals)} things were signalled")
+        return Broken(
+            STUCK, "every thread waits, so nothing happens", f"the answer came with {many(len(seen.signals), 'signal')}"
+        )
     return True
 
 
@@ -301,7 +303,7 @@ def a_job_whose_sources_have_ended_finishes(ledger: Ledger, seen: Output) -> Jud
         return False
     if ledger.is_settled():
         return Broken(STUCK, "all sources have ended, and one checkpoint after the other, so the job must be over",
-                      "it is not")  # fmt: skip
+                      "the job is not over")  # fmt: skip
     return True
 
 
@@ -333,7 +335,8 @@ def a_cancelled_job_is_over(ledger: Ledger, seen: Acted) -> Judgement:
     if not ledger.cancelled:
         return False
     if ledger.is_idle():
-        return Broken(STUCK, "the job was cancelled, and nothing is left to do, so it must be over", "it is not")
+        return Broken(STUCK, "the job was cancelled, and nothing is left to do, so it must be over",
+                      "the job is not over")  # fmt: skip
     return ledger.status is not None
 
 

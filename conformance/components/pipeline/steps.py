@@ -11,6 +11,7 @@ from conformance.driver import DISABLED, NO_OPERANDS, Steps, always
 from conformance.models.answers import whether
 from conformance.models.designs import recovers
 from conformance.models.faults import fault_step
+from conformance.models.job_words import checkpoint_in_words, runs_in_words, states_in_words, triggered_in_words
 from conformance.models.lifetime import alive, resources_step
 from conformance.ports import Answer, Capability, CheckpointKind, PipelinePort, Recovery, Until
 
@@ -162,11 +163,6 @@ def restorable(ledger: Ledger) -> Sequence[tuple[int, str, str, bool]]:
 
 
 # ---- the world around the job ----------------------------------------------------------------------------------------
-def _triggered(one: ports.Triggered) -> str:
-    parts = [f"checkpoint {one.checkpoint} begins"] if one.checkpoint or one.refused is None else []
-    return ", ".join([*parts, *([] if one.refused is None else [f"refused: {one.refused.value}"])])
-
-
 @step("world", LIVE, when=supplied, begin=Ledger.supply, weight=16)
 def supply(port: PipelinePort, ledger: Ledger, split: int, count: int) -> Answer[None]:
     return port.supply(split, count)
@@ -182,12 +178,13 @@ def throttle(port: PipelinePort, ledger: Ledger, task: int, on: bool) -> Answer[
     return port.throttle(task, on)
 
 
-@step("user", LIVE, when=kinds, begin=Ledger.act, learn=Ledger.triggered, weight=14, in_words=_triggered)
+@step("user", LIVE, when=kinds, begin=Ledger.act, learn=Ledger.triggered, weight=14, in_words=triggered_in_words)
 def trigger(port: PipelinePort, ledger: Ledger, kind: str) -> Answer[ports.Triggered]:
     return port.trigger(CheckpointKind(kind))
 
 
-@step("user", LIVE, when=stoppable, begin=Ledger.act, learn=Ledger.stop_triggered, weight=1, in_words=_triggered)
+@step("user", LIVE, when=stoppable, begin=Ledger.act, learn=Ledger.stop_triggered, weight=1,
+      in_words=triggered_in_words)  # fmt: skip
 def stop_with_savepoint(port: PipelinePort, ledger: Ledger) -> Answer[ports.Triggered]:
     return port.stop_with_savepoint()
 
@@ -254,22 +251,23 @@ def advance(port: PipelinePort, ledger: Ledger, milliseconds: int) -> Answer[Non
 
 
 # ---- what is observed ------------------------------------------------------------------------------------------------
-@step("observer", ALWAYS, when=readable, learn=Ledger.snapped, weight=8)
+@step("observer", ALWAYS, when=readable, learn=Ledger.snapped, weight=8, in_words=checkpoint_in_words)
 def snapshot(port: PipelinePort, ledger: Ledger, checkpoint: int) -> Answer[ports.JobCheckpoint | None]:
     return port.snapshot(checkpoint)
 
 
-@step("observer", DEPLOYED, when=with_state, weight=2)
+@step("observer", DEPLOYED, when=with_state, weight=2, in_words=states_in_words)
 def state(port: PipelinePort, ledger: Ledger, vertex: int) -> Answer[tuple[ports.OperatorState, ...]]:
     return port.state(vertex)
 
 
-@step("observer", DEPLOYED, when=with_output, weight=2)
+@step("observer", DEPLOYED, when=with_output, weight=2, in_words=runs_in_words)
 def output(port: PipelinePort, ledger: Ledger, sink: int) -> Answer[ports.Runs]:
     return port.output(sink)
 
 
-@step("observer", LIVE, when=lambda ledger: NO_OPERANDS if ledger.threads.steps else DISABLED, weight=1)
+@step("observer", LIVE, when=lambda ledger: NO_OPERANDS if ledger.threads.steps else DISABLED, weight=1,
+      in_words=lambda names: f"threads {', '.join(filter(None, names))}" if names else "no thread")  # fmt: skip
 def threads(port: PipelinePort, ledger: Ledger) -> Answer[tuple[str, ...]]:
     return port.threads()
 
@@ -283,7 +281,8 @@ def kill(port: PipelinePort, ledger: Ledger) -> Answer[None]:
     return port.release()
 
 
-@step("driver", FAILED, when=restorable, learn=Ledger.restore, weight=16, fresh_port=True)
+@step("driver", FAILED, when=restorable, learn=Ledger.restore, weight=16, fresh_port=True,
+      in_words=checkpoint_in_words)  # fmt: skip
 def restore(
     port: PipelinePort, ledger: Ledger, checkpoint: int, parallelism: str, recovery: str, output_on_downstream: bool
 ) -> Answer[ports.JobCheckpoint | None]:
