@@ -307,9 +307,9 @@ class PipelinePort(Port):
     task changes its state or is ready leaves `JobTaskChanged` and `TaskReady` out.
 
     A failure that `fail` or `fault` causes restarts the region or all, at once or in a later turn of the job master. A
-    fault at CHECKPOINT_STORE, STATE_FILE_OPEN, -WRITE, -FLUSH or -CLOSE lets a checkpoint fail and no task. One at
-    OPERATOR_COORDINATOR lets the checkpoint fail, and all tasks are restarted. One at COMMIT lets the task of the sink
-    fail, and the transaction is committed after the restart. All others let a task fail.
+    fault at `checkpoint-store`, or when a state file is opened, written, flushed or closed, lets a checkpoint fail and
+    no task. One at `operator-coordinator` lets the checkpoint fail, and all tasks are restarted. One at `commit` lets
+    the task of the sink fail, and the transaction is committed after the restart. All others let a task fail.
     """
 
     can_fail: ClassVar[Places] = {
