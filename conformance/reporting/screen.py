@@ -61,7 +61,10 @@ def screen(verdicts: Verdicts, width: int, room: int = LINES, everything: bool =
     table = list(component_table(verdicts.tried, width, verdicts.components))
     rest = [*table, *_open(verdicts.tried, width, everything)]
     if not everything and room - _height(rest, width) < _least(verdicts, width):
-        rest = [*table[:-1], *_open(verdicts.tried, width, everything, in_short=True)]
+        *rows, note = table[:-1]
+        short = [note, *_open(verdicts.tried, width, everything, in_short=True)]
+        joined = Text(" ").join(short)
+        rest = [*rows, *([joined] if len(joined) <= width else short)]
     yield from _failures(verdicts, width, None if everything else room - _height(rest, width))
     yield from rest
 
@@ -293,7 +296,7 @@ def _open(tried: Sequence[Tried], width: int, everything: bool, in_short: bool =
     if names:
         text = f"Not exercised, so not passed: {len(names):,}"
         if in_short:
-            yield Text(f"{text} (--all names them)")
+            yield Text(f"Not exercised: {len(names):,} (--all names them)")
         else:
             yield from map(Text, _cut(f"{text}: {', '.join(names)}", width, MOST_OPEN, everything))
             yield Text(f"{_INDENT}conformance explain PROPERTY --implementation NAME says why")
