@@ -76,7 +76,8 @@ def test_a_legal_variant_keeps_every_relation(variant):
 def test_a_known_bug_breaks_the_relation(name, bug):
     relation = NAMED[name]
     subject = subject_of(find_implementation(f"known-bug:{bug}"), relation.component)
-    why = attempt(relation, subject, 300, "bugs")
+    # Which examples a seed draws depends on the constants in the modules that are imported, and so on the tests before.
+    why = attempt(relation, subject, 2000, "bugs")
     assert why is not None
     assert "\nexample: " in why
 
