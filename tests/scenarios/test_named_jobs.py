@@ -56,7 +56,6 @@ def test_each_topology_is_restored_with_fewer_more_and_as_many_subtasks():
     ("name", "bug"),
     [
         ("keyed with broadcast, 7 to 2, pushed", "B-70-job"),
-        ("union, up, pushed", "B-46-job"),
         ("pipeline, down, recover-first", "B-47-job"),
         ("three phases, up and down, pushed", "B-59-job"),
     ],
