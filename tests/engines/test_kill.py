@@ -26,11 +26,15 @@ CORPUS = Path(__file__).parent.parent / "corpus"
 HITS = read_first_hits(CORPUS)
 LONGEST = {
     "chain": (20, 16), "coordinator": (26, 26), "deque": (18, 14), "drainer": (11, 14), "filter": (12, 18),
-    "gate": (18, 18), "local-channel": (8, 14), "remote-channel": (8, 14), "spill": (7, 14), "subpartition": (7, 14),
-    "writer": (10, 14),
+    "gate": (18, 18), "local-channel": (8, 14), "pipeline": (11, 14), "remote-channel": (8, 14), "spill": (7, 14),
+    "subpartition": (7, 14), "writer": (10, 14),
 }  # fmt: skip
 """Steps of the shortest scenario at most, run whole and with pauses, where that is more: a chain has to be started, a
-gate converted, a deque filled; a coordinator goes through a checkpoint or two, turn by turn."""
+gate converted, a deque filled; a coordinator goes through a checkpoint or two, turn by turn. Of a job, a checkpoint is
+taken in front of an operator that stands still, restored, and another one taken at once."""
+TURN_BY_TURN = {"B-06-job": 24, "B-J5": 16}
+"""Steps of the shortest scenario that shows what no `settle` reaches: each message on its way to and from the job
+master is a step. Ten thousand further runs of the reduction found none that is shorter."""
 FIRST = {bug.component: bug.id for bug in reversed(known_bugs())}
 """The bug of each component that is reduced in the default tests."""
 
@@ -62,10 +66,12 @@ def refresh(bug: KnownBug) -> str:
 
 def test_the_scenarios_of_the_corpus_are_short():
     scenarios = {bug.id: read_scenario(CORPUS / f"{bug.id}.json") for bug in known_bugs()}
-    assert [name for name, one in scenarios.items() if len(one.steps) > longest(one)] == []
+    assert [name for name, one in scenarios.items() if len(one.steps) > longest(name, one)] == []
 
 
-def longest(scenario: Scenario) -> int:
+def longest(bug: str, scenario: Scenario) -> int:
+    if bug in TURN_BY_TURN:
+        return TURN_BY_TURN[bug]
     whole, fine = LONGEST.get(scenario.component, (6, 14))
     return whole if scenario.config.interleaving == "whole" else fine
 
@@ -80,6 +86,6 @@ def test_the_whole_hunt_ends_where_it_did_before_with_a_short_scenario(bug):
     assert result.first_hit == HITS[bug.id], refresh(bug)
     assert result.shortest is not None
     scenario = result.shortest.scenario
-    assert len(scenario.steps) <= longest(scenario)
+    assert len(scenario.steps) <= longest(bug.id, scenario)
     assert replay(scenario, bug.build()).verdict is ReplayVerdict.FAILED
     assert replay(scenario, find_implementation("reference")).verdict is ReplayVerdict.FIXED
