@@ -50,7 +50,7 @@ TEXTS: Mapping[str, str] = {
 """A value of each operand that is a text."""
 NAMED = {"lock_name": "recovered channel", "place": "channel-state-writer", "suffix": " 1"}
 """A value of each text in the name of a place of the reference; everything else in such a name is a number."""
-WAITABLES = ("Condition", "Future", "Lock", "Mailbox", "Pause", "Pool", "Waitable", "lock_type")
+WAITABLES = ("BufferPool", "Condition", "Future", "Lock", "Mailbox", "Pause", "Pool", "Waitable", "lock_type")
 """What makes a waitable, by its name or that of the attribute that holds it."""
 
 
@@ -224,7 +224,9 @@ def _named(source: str) -> Iterator[str]:
             yield from (
                 _text(call.args[0])
                 for call in ast.walk(node)
-                if isinstance(call, ast.Call) and ast.unparse(call.func) == "super().__init__"
+                if isinstance(call, ast.Call)
+                and ast.unparse(call.func) == "super().__init__"
+                and not isinstance(call.args[0], ast.Name)  # it has the name that its own kinds give it
             )
 
 
