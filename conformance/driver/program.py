@@ -28,6 +28,9 @@ Concerned: TypeAlias = tuple[tuple[Judged, ...], tuple[Judged, ...], tuple[Judge
 the same with the quiet rules at the end, or nothing if there are none."""
 NOTHING, OPERAND, ANSWER = 0, 1, 2
 """Where the number of the channel stands that a step concerns: nowhere, in its first operand, or in what it returns."""
+_MANY = 2
+"""From how many signals on an operation is looked at by the kinds of them, each once: a step in which a whole job goes
+on emits hundreds, in ever new orders."""
 _FIRST = (0,)
 """The place of the first case of a step."""
 
@@ -68,8 +71,10 @@ class Judges:
         """Those that concern an operation without signals."""
 
     def of(self, signals: Sequence[Signal]) -> Concerned:
-        """Returns those that concern an operation with these signals."""
+        """Returns those that concern an operation with these signals. How often it has emitted one does not matter."""
         kinds = tuple(map(type, signals))
+        if len(kinds) > _MANY:
+            kinds = tuple(dict.fromkeys(kinds))
         found = self._known.get(kinds)
         if found is None:
             found = self._known[kinds] = self._concerned(kinds)
