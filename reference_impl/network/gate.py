@@ -43,6 +43,7 @@ from .local_channel import LocalChannel
 from .prioritized_deque import PrioritizedDeque
 from .recovered_channel import RecoveredChannel
 from .remote_channel import RemoteChannel
+from .subpartition import Subpartition
 
 _BEFORE_ALL = -(2**31)
 """The last priority at the start: below every sequence number."""
@@ -409,16 +410,17 @@ class Gate(Faulty, GatePort):
 
 
 def physical_channel(
-    gate: Gate, number: int, handed_over: tuple[int, ...], last_stopped: int
+    gate: Gate, number: int, handed_over: tuple[int, ...], last_stopped: int, subpartition: Subpartition | None = None
 ) -> LocalChannel | RemoteChannel:
-    """G9. Make a physical channel, with what its recovered channel hands over and knows.
+    """G9. Make a physical channel, with what its recovered channel hands over and knows. `subpartition`: what it reads
+    if it is local; None: one of its own.
 
     (Flink: `RecoveredInputChannel.toInputChannel`.)
     """
     kind, recovery = gate.config.channels[number], gate.config.recovery
     config = ChannelConfig(recovery, handed_over, gate.config.exclusive_buffers, gate.config.floating_buffers)
     if kind is ChannelKind.LOCAL:
-        return LocalChannel(config, gate.design, gate, number, last_stopped, faults=gate.faults)
+        return LocalChannel(config, gate.design, gate, number, last_stopped, subpartition, gate.faults)
     return RemoteChannel(config, gate, number, last_stopped, gate.pool, gate.faults)
 
 

@@ -17,6 +17,10 @@ from .subpartition import Subpartition
 class Upstream:
     """Who produces what a task reads, as far as the task reaches them. Here it reaches none."""
 
+    def subpartition(self, info: ChannelInfo) -> Subpartition | None:
+        """gate.md G9. Returns what a local channel reads; None: it gets a subpartition of its own."""
+        return None
+
     def connect(self, info: ChannelInfo, channel: PhysicalChannel) -> None:
         """gate.md G9. There is a physical channel now."""
 
@@ -43,10 +47,13 @@ class Producers(Upstream):
         """By channel, the reader of a remote channel once it is connected (C6)."""
 
     # ---- what the consumer does --------------------------------------------------------------------------------------
+    def subpartition(self, info: ChannelInfo) -> Subpartition:
+        """gate.md G9. A local channel reads the subpartition of its producer."""
+        return self.subpartitions[info]
+
     def connect(self, info: ChannelInfo, channel: PhysicalChannel) -> None:
-        """gate.md G9. A local channel gets the subpartition of its producer."""
+        """gate.md G9. There is a physical channel now."""
         if isinstance(channel, LocalChannel):
-            channel.subpartition = self.subpartitions[info]
             self.local[info] = channel
         elif isinstance(channel, RemoteChannel):
             self.remote[info] = channel

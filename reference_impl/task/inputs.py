@@ -57,7 +57,8 @@ class Inputs:
 
     def make_channel(self, gate: Gate, number: int, handed_over: tuple[int, ...], last_stopped: int) -> PhysicalChannel:
         """C25, gate.md G9. A channel is connected with its producer, and its persister with the writer."""
-        channel, info = physical_channel(gate, number, handed_over, last_stopped), ChannelInfo(gate.index, number)
+        info = ChannelInfo(gate.index, number)
+        channel = physical_channel(gate, number, handed_over, last_stopped, self.upstream.subpartition(info))
         self.upstream.connect(info, channel)
         if self.states is not None:
             channel.persister.writer = partial(self.states.add_input, info)
