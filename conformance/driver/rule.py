@@ -133,6 +133,7 @@ class Stated(TypedDict, total=False):
     tickets: tuple[str, ...]
     needs: frozenset[Capability]
     after_learning: bool
+    given: Callable[[Any], bool]
     signals: tuple[type[Any], ...]
     never: tuple[Never, ...]
 

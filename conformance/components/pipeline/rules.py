@@ -187,13 +187,13 @@ def _due(slug: str, number: str, statement: str, late: Callable[[Ledger], str | 
     due."""
 
     def check(ledger: Ledger, seen: Acted) -> Judgement:
-        if not ledger.is_idle() or not when(ledger):
+        if not when(ledger):
             return False
         what = late(ledger)
         return what is None or Broken(STUCK, f"nothing is left to do, so this must be: {statement}", what)
 
     RULES.stated(slug, statement, steps.ACTS, check, invariant=number, tickets=tickets, after_learning=True,
-                 needs=needs)  # fmt: skip
+                 given=Ledger.is_idle, needs=needs)  # fmt: skip
 
 
 def _pending(ledger: Ledger, when: Callable[[Checkpoint], bool]) -> str | None:
