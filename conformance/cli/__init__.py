@@ -33,6 +33,7 @@ from conformance.cli.searching import check, explore
 from conformance.ports import NotChosen, UnusableImplementation
 from conformance.reporting.status import CONFORMS, INTERNAL, INTERRUPTED, NOT_WRITTEN, USAGE
 from conformance.scenarios import SchemaError
+from conformance.system.garbage import spare_what_is_loaded
 from conformance.system.supervisor import end_descendants
 from conformance.system.text import indented, is_neutral_line
 from conformance.system.writing import told_by
@@ -49,6 +50,8 @@ def main(arguments: Sequence[str] | None = None, child: Child | None = None) -> 
     given = sys.argv[1:] if arguments is None else list(arguments)
     if arguments is None:  # the process is that of the command, so that whatever is below it was started by the command
         atexit.register(end_descendants, _SECONDS_TO_END)
+    if arguments is None or child is not None:
+        spare_what_is_loaded()
     try:
         status = cli.main(args=given, standalone_mode=False, obj=child)
         flush()

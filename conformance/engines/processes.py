@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from conformance.engines.interruption import NEVER, Interruption, Unfinished
 from conformance.engines.watch import TICK
+from conformance.system.garbage import spare_what_is_loaded
 from conformance.system.supervisor import end_with_parent
 
 T = TypeVar("T")
@@ -56,6 +57,7 @@ def _begin(driver: int) -> None:
     end_with_parent()
     if os.getppid() != driver:  # it has ended before this process could say that it wants to know
         os._exit(0)
+    spare_what_is_loaded()
 
 
 def _one_by_one(

@@ -35,6 +35,7 @@ from conformance.ports import (
 )
 from conformance.ports.registry import offered_components
 from conformance.scenarios import Entry, Scenario
+from conformance.system.garbage import spare_what_is_loaded
 from conformance.system.writing import told_by
 
 Assumed = frozenset[Capability]
@@ -193,6 +194,8 @@ def serve(arguments: Sequence[str], make: Callable[[Writer, int], Service]) -> N
             if name != "close":
                 service.wire.write(replies, _refused(error) or ("failed", traceback.format_exc()))
         else:
+            if name == "hello":  # the implementation and the components are loaded
+                spare_what_is_loaded()
             if name != "close":
                 service.wire.write(replies, ("done", result))
         if name == "close":

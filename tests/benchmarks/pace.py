@@ -5,6 +5,7 @@ It runs with `PYTHONPATH` set to the version that it stands for, so it uses only
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 from collections import deque
@@ -55,6 +56,7 @@ def main() -> None:
     """Reply to one request after the other, until there is none: a component, an interleaving, a seed and a number of
     scenarios; the reply has the steps, the CPU seconds and the CPU seconds of a turn of the loop."""
     implementation = find_implementation("reference")
+    gc.freeze()  # as a process does in which the command line searches
     searches: dict[tuple[str, str], Search] = {}
     for line in sys.stdin:
         component, interleaving, seed, scenarios = json.loads(line)

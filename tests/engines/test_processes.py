@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -42,6 +43,10 @@ def answers(text: str, interruption: Interruption) -> str:
     if text == "never":
         signal.pause()
     return text
+
+
+def spared(interruption: Interruption) -> int:
+    return gc.get_freeze_count()
 
 
 def presses(interruption: Interruption) -> str:
@@ -154,3 +159,11 @@ def test_operator_mutants_that_were_not_tried_are_missing():
     asked.request()
     subject = Subject("reference_impl", "reference", CATALOGUES)
     assert try_operators(subject, ("deque",), 2, 10, interruption=asked) == []
+
+
+def test_the_garbage_collector_of_a_new_process_spares_what_is_loaded_and_that_of_this_one_does_not():
+    before = gc.get_freeze_count()
+    with mapping(2) as over:
+        assert all(count > 1000 for count in over(spared, [(), ()]))
+    with mapping(1) as over:
+        assert list(over(spared, [()])) == [before]
