@@ -245,7 +245,7 @@ endef
 
 nightly: test ## the test command, then the slow tests, kill matrix, legal variants, explorations, trials, coverage
 	$(PYTEST) -m slow
-	$(MAKE) kill-matrix likely-causes reach hypothesis variants explore trials coverage
+	$(MAKE) kill-matrix likely-causes reach hypothesis jobs variants explore trials coverage
 
 clean: ## remove what make built, except the virtual environment
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
