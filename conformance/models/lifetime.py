@@ -77,11 +77,12 @@ def cancel_step(
 
 
 def fail_step(
-    steps: Steps[P, L], during: tuple[str, ...], when: Callable[[L], Sequence[tuple[()]]] = always, weight: int = 1
-) -> Step[L, None]:
+    steps: Steps[P, L], during: tuple[str, ...], when: Callable[[L], Sequence[tuple[()]]] = always, weight: int = 1,
+    name: str = "",
+) -> Step[L, None]:  # fmt: skip
     """Returns the step in which the driver releases the port at once, whatever operations are in flight."""
 
-    @steps.step("driver", during, when=when, end=_fails, weight=weight, crashes=True)
+    @steps.step("driver", during, when=when, end=_fails, weight=weight, crashes=True, name=name)
     def fail(port: P, ledger: L) -> Answer[None]:
         return port.release()
 

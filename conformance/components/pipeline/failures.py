@@ -69,8 +69,10 @@ class Failures:
         self.count += 1
         if signal.target is FailureTarget.MASTER:  # the next one may count anew
             self.certain, self.must_restart = 0, False
-        tasks = {FailureTarget.TASK: {signal.number}, FailureTarget.WORKER: self.ledger.on_worker(signal.number)}
-        excused = tasks.get(signal.target, set())
+        tasks, workers = self.ledger.graph.tasks, self.ledger.config.settings.workers
+        excused = {signal.number} if signal.target is FailureTarget.TASK else set[int]()
+        if signal.target is FailureTarget.WORKER:
+            excused = {task for task, (_, subtask) in enumerate(tasks) if subtask % workers == signal.number}
         if excused:
             self._excuses.append((signal.target.value, excused))
         self.credit += max(1, len(excused))

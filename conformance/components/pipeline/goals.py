@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from conformance.components.pipeline import steps
-from conformance.components.pipeline.config import GRAPHS, make
+from conformance.components.pipeline.config import GRAPHS, PipelineScenarioConfig, make
 from conformance.components.pipeline.graph import STATELESS
 from conformance.components.pipeline.ledger import Ledger
 from conformance.driver import Rules, Seen
@@ -30,12 +30,15 @@ RULES = Rules[Ledger]("pipeline")
 Acted = Seen[Any, *tuple[Any, ...]]
 
 
-def _heard(slug: str, statement: str, kind: type[Any], when: Callable[[Ledger, Any], bool],
-           needs: frozenset[Capability] = NOTHING) -> None:  # fmt: skip
-    """Declares the goal that a job has said something of the kind of which this holds, before the ledger hears it."""
+def _heard(slug: str, statement: str, kind: type[Any], needs: frozenset[Capability] = NOTHING,
+           **wanted: object) -> None:  # fmt: skip
+    """Declares the goal that a job has said something of the kind with these values."""
 
     def check(ledger: Ledger, seen: Acted) -> bool:
-        return any(type(one) is kind and when(ledger, one) for one in seen.signals)
+        return any(
+            type(one) is kind and all(getattr(one, name) == value for name, value in wanted.items())
+            for one in seen.signals
+        )
 
     RULES.sight(slug, statement, steps.HEARS, check, needs, signals=(kind,))
 
@@ -56,58 +59,48 @@ _happened("a-transaction-was-committed-after-its-notice-was-lost", "A transactio
 
 
 # ---- restores --------------------------------------------------------------------------------------------------------
-def _restores(when: Callable[[Ledger], bool]) -> Callable[[Ledger, Seen[Any]], bool]:
-    return lambda ledger, seen: ledger.restores_in_flight() and when(ledger)
-
-
-def _recovers_as(design: Recovery) -> Callable[[Ledger, Seen[Any]], bool]:
-    return _restores(lambda ledger: ledger.in_effect() is design)
+def _recovers_as(design: Recovery, ledger: Ledger, seen: Seen[Any]) -> bool:
+    return ledger.restores_in_flight() and ledger.in_effect() is design
 
 
 for _design in (Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED):
     RULES.sight(f"a-job-with-records-in-flight-recovers-{_design.value}", "A job was restored from a checkpoint with"
-                f" records in flight, with the recovery design {_design.value}.", steps.output, _recovers_as(_design),
-                recovers(_design))  # fmt: skip
+                f" records in flight, with the recovery design {_design.value}.", steps.output,
+                partial(_recovers_as, _design), recovers(_design))  # fmt: skip
 
 
-def _is_like(graph: str) -> Callable[[Ledger, Seen[Any]], bool]:
-    shape, edges = [one.kind for one in make(graph).vertices], make(graph).edges
-    return _restores(lambda ledger: ledger.graph.edges == edges and
-                     [one.kind for one in ledger.config.vertices] == shape)  # fmt: skip
+def _is_like(one: PipelineScenarioConfig, ledger: Ledger, seen: Seen[Any]) -> bool:
+    shapes = [[vertex.kind for vertex in vertices] for vertices in (one.vertices, ledger.config.vertices)]
+    return ledger.restores_in_flight() and ledger.graph.edges == one.edges and shapes[0] == shapes[1]
 
 
 for _graph in GRAPHS:
     RULES.sight(f"a-job-with-the-graph-{_graph.replace(' ', '-')}-recovers-records-in-flight",
                 f"A job was restored from a checkpoint with records in flight, with this graph: {_graph}.",
-                steps.output, _is_like(_graph))  # fmt: skip
+                steps.output, partial(_is_like, make(_graph)))  # fmt: skip
 
 
-def _holds(kind: EdgeKind, side: Side) -> Callable[[Ledger, Seen[JobCheckpoint | None]], bool]:
-    return lambda ledger, seen: (
-        seen.value is not None
-        and any(one.side is side and ledger.graph.edges[one.edge].kind is kind for one in seen.value.in_flight)
-    )
+def _holds(kind: EdgeKind, side: Side, ledger: Ledger, seen: Seen[JobCheckpoint | None]) -> bool:
+    flights = () if seen.value is None else seen.value.in_flight
+    return any(one.side is side and ledger.graph.edges[one.edge].kind is kind for one in flights)
 
 
 for _kind in [one for one in EdgeKind if one not in STATELESS and one is not EdgeKind.SHUFFLE]:
     for _side in Side:
         RULES.sight(f"a-checkpoint-has-{_side.value}-state-of-a-{_kind.value}-edge", f"A checkpoint had {_side.value}"
-                    f" state of an edge of the kind {_kind.value}.", steps.snapshot, _holds(_kind, _side))  # fmt: skip
+                    f" state of an edge of the kind {_kind.value}.", steps.snapshot,
+                    partial(_holds, _kind, _side))  # fmt: skip
 
 
 # ---- failures --------------------------------------------------------------------------------------------------------
-def _with(**wanted: object) -> Callable[[Ledger, Any], bool]:
-    return lambda ledger, one: all(getattr(one, name) == value for name, value in wanted.items())
-
-
 for _target in FailureTarget:
     for _when in FailurePoint:
         _heard(f"the-failure-of-a-{_target.value}-strikes-{_when.value}", "A failure of the kind"
-               f" {_target.value} struck at the point {_when.value}.", FailureStruck,
-               _with(target=_target, point=_when))  # fmt: skip
+               f" {_target.value} struck at the point {_when.value}.", FailureStruck, target=_target,
+               point=_when)  # fmt: skip
 for _reason in (CheckpointReason.EXPIRED, CheckpointReason.DECLINED_SUBSUMED, CheckpointReason.SUBSUMED):
     _heard(f"a-checkpoint-fails-as-{_reason.value}", f"A checkpoint failed for the reason {_reason.value}.",
-           CheckpointFailed, _with(reason=_reason))  # fmt: skip
+           CheckpointFailed, reason=_reason)  # fmt: skip
 for _place in PipelinePort.can_fail:
-    _heard(f"at-the-{_place}-a-call-failed", f"A call failed at the place {_place}.", FaultStruck, _with(place=_place),
-           FAULTS)  # fmt: skip
+    _heard(f"at-the-{_place}-a-call-failed", f"A call failed at the place {_place}.", FaultStruck, FAULTS,
+           place=_place)  # fmt: skip

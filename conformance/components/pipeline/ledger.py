@@ -47,13 +47,11 @@ _BEGINNING = ports.JobCheckpoint(0, CheckpointKind.ALIGNED, ())
 class Sink:
     """What a sink has committed."""
 
-    __slots__ = ("before", "records", "transactions")
+    __slots__ = ("records", "transactions")
 
-    def __init__(self, before: Records) -> None:
-        """`before`: what was committed before the checkpoint with which the job began."""
-        self.before = before
-        self.records = before.copy()
-        """All."""
+    def __init__(self, records: Records) -> None:
+        self.records = records
+        """All, also what was committed before the checkpoint with which the job began."""
         self.transactions: dict[Transaction, ports.Runs] = {}
         """Those of this job."""
 
@@ -179,11 +177,6 @@ class Ledger(PortLedger):
         enabled = one.unaligned and one.output_on_downstream and one.during_recovery
         return one.recovery if enabled else Recovery.RECOVER_FIRST
 
-    def on_worker(self, number: int) -> set[int]:
-        """Returns the tasks on a worker."""
-        workers = self.config.settings.workers
-        return {task for task, (_, subtask) in enumerate(self.graph.tasks) if subtask % workers == number}
-
     def say(self, slug: str, how: FailureClass, owed: str, observed: str) -> None:
         """Notes what is wrong, and which property that breaks, unless something is noted already."""
         self.found.setdefault(slug, Broken(how, owed, observed))
@@ -254,23 +247,16 @@ class Ledger(PortLedger):
     def triggered(self, seen: Seen[ports.Triggered], kind: str) -> None:
         """Notes a checkpoint that was triggered, or was not."""
         self.tries += self.closing
-        if seen.value.checkpoint:
-            self._trigger(seen.value.checkpoint, CheckpointKind(kind))
-
-    def stop_triggered(self, seen: Seen[ports.Triggered]) -> None:
-        """Notes the savepoint with which the job is to be stopped."""
-        if seen.value.checkpoint:
-            self._trigger(seen.value.checkpoint, CheckpointKind.SAVEPOINT)
-            self.stopping = seen.value.checkpoint
-
-    def _trigger(self, number: int, kind: CheckpointKind) -> None:
-        checkpoints, pending = self.checkpoints, self.checkpoints.pending
+        checkpoints, pending, number = self.checkpoints, self.checkpoints.pending, seen.value.checkpoint
+        if not number:
+            return
         if number <= checkpoints.newest:
             self.say("ids-of-checkpoints-increase", PROTOCOL, f"an id is larger than {checkpoints.newest}, the largest"
                      " so far", f"checkpoint {number} was triggered")  # fmt: skip
         losses, out = self.failures.losses, self.threads.was_idle and not self.throttled and not self.stopping
         one = Checkpoint(
-            number, kind, self.origin, self.now, self.threads.clock, self.attempt, self.failures.count, losses,
+            number, CheckpointKind(kind), self.origin, self.now, self.threads.clock, self.attempt,
+            self.failures.count, losses,
             all_ready=all(state is FINISHED or task in self.ready for task, state in enumerate(self.states)),
             passes=not pending and FINISHED not in self.states and self.graph.lets_barriers_pass(self.throttled),
             during_recovery=self.is_recovering(), ended=bool(self.ended),
@@ -278,9 +264,14 @@ class Ledger(PortLedger):
             covers=sum(self.supplied.values()) if out else -1,
         )  # fmt: skip
         for other in pending.values():
-            other.hindered |= not {kind, other.kind} <= {CheckpointKind.ALIGNED, CheckpointKind.SAVEPOINT}
+            other.hindered |= not {one.kind, other.kind} <= {CheckpointKind.ALIGNED, CheckpointKind.SAVEPOINT}
         checkpoints.newest = max(checkpoints.newest, number)
         checkpoints.known[number] = pending[number] = one
+
+    def stop_triggered(self, seen: Seen[ports.Triggered]) -> None:
+        """Notes the savepoint with which the job is to be stopped."""
+        self.triggered(seen, CheckpointKind.SAVEPOINT.value)
+        self.stopping = seen.value.checkpoint or self.stopping
 
     def snapped(self, seen: Seen[ports.JobCheckpoint | None], checkpoint: int) -> None:
         """Notes what a completed checkpoint holds, and what is wrong with it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 from conformance import ports
@@ -131,10 +132,11 @@ def the_output_is_what_was_committed(ledger: Ledger, seen: Output) -> Judgement:
     """The output of a sink is what it has committed, ascending."""
     (sink,) = seen.operands
     mine = ledger.sinks[sink]
-    there = mine.before.copy()
+    there, committed = Records(), Records()
     twice = there.add(seen.value)
+    committed.add(chain(*mine.transactions.values()))
     owed = f"the output of sink {sink} is what it has committed, each record once"
-    for how, what in differences(there, twice, mine.records):
+    for how, what in differences(there, twice, committed):
         return Broken(how, owed, what)
     if any(one.first > other.first for one, other in zip(seen.value, seen.value[1:], strict=False)):
         return Broken(FailureClass.REORDERED, f"the output of sink {sink} is ascending", "the output is not ascending")

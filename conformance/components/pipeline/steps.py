@@ -12,7 +12,7 @@ from conformance.models.answers import whether
 from conformance.models.designs import recovers
 from conformance.models.faults import fault_step
 from conformance.models.job_words import checkpoint_in_words, runs_in_words, states_in_words, triggered_in_words
-from conformance.models.lifetime import alive, resources_step
+from conformance.models.lifetime import alive, fail_step, resources_step
 from conformance.ports import Answer, Capability, CheckpointKind, PipelinePort, Recovery, Until
 
 LIVE, OVER, DEPLOYED, FAILED = ("live",), ("over",), ("live", "over"), ("failed",)
@@ -276,9 +276,7 @@ resources = resources_step(STEPS, ALWAYS, weight=1)
 
 
 # ---- the life of the port --------------------------------------------------------------------------------------------
-@step("driver", DEPLOYED, when=killable, end=Ledger.fail, weight=2, crashes=True)
-def kill(port: PipelinePort, ledger: Ledger) -> Answer[None]:
-    return port.release()
+kill = fail_step(STEPS, DEPLOYED, when=killable, weight=2, name="kill")
 
 
 @step("driver", FAILED, when=restorable, learn=Ledger.restore, weight=16, fresh_port=True,
