@@ -187,12 +187,13 @@ def _due(slug: str, number: str, statement: str, late: Callable[[Ledger], str | 
          *tickets: str, needs: frozenset[Capability] = NOTHING) -> None:  # fmt: skip
     """Declares a rule of what must have happened when nothing is left to do. `late`: what has not; `when`: when it is
     due."""
+    owed = f"nothing is left to do, so this holds: {statement[0].lower()}{statement[1:].rstrip('.')}"
 
     def check(ledger: Ledger, seen: Acted) -> Judgement:
         if not when(ledger):
             return False
         what = late(ledger)
-        return what is None or Broken(STUCK, f"nothing is left to do, so this must be: {statement}", what)
+        return what is None or Broken(STUCK, owed, what)
 
     RULES.stated(slug, statement, steps.ACTS, check, invariant=number, tickets=tickets, after_learning=True,
                  given=Ledger.is_idle, needs=needs)  # fmt: skip
