@@ -36,6 +36,7 @@ def test_processes_come_to_the_same_bytes(inline, tmp_path):
     assert (tmp_path / "c" / "result.json").read_bytes() == (inline / "result.json").read_bytes()
 
 
+@pytest.mark.slow  # tests/campaigns/test_spark.py tries the same runner on smaller components
 @spark_test
 def test_spark_comes_to_the_same_bytes(inline, tmp_path):
     start(tmp_path / "c", PLAN, Spark(workers=2))
