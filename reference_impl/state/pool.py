@@ -17,19 +17,19 @@ class BufferPool(Waitable):
         self.released = False
 
     def ready(self) -> bool:
-        """N3, N12, X22, X27. Whether a request gets a buffer now, or the task is over."""
+        """N3, N12, filter.md X22, X27. Whether a request gets a buffer now, or the task is over."""
         return self.free > 0 or self.released
 
     def take(self) -> None:
-        """N3, X22. One is free no more. Raises: PortError RELEASED."""
+        """N3, filter.md X22. One is free no more. Raises: PortError RELEASED."""
         if self.released:
             raise PortError(ErrorKind.RELEASED, "the task is over")
         self.free -= 1
 
     def give_back(self) -> None:
-        """N6, X25. A thread that waits for a buffer gets it."""
+        """N6, filter.md X25. A thread that waits for a buffer gets it."""
         self.free += 1
 
     def release(self) -> None:
-        """N12, X27. The task is over: a thread that waits goes on, and gets an error."""
+        """N12, filter.md X27. The task is over: a thread that waits goes on, and gets an error."""
         self.released = True
