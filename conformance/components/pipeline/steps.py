@@ -63,13 +63,14 @@ _ALIGNED_KINDS = [_ALIGNED, _ALIGNED, (CheckpointKind.SAVEPOINT.value,), (Checkp
 def failing(ledger: Ledger) -> Sequence[tuple[str, int, str]]:
     """Each task, each worker, the job master and the job, now or at each point."""
     targets = ports.FailureTarget
-    counts = {targets.TASK: len(ledger.graph.tasks), targets.WORKER: ledger.config.settings.workers}
+    counts = {targets.TASK.value: len(ledger.graph.tasks), targets.WORKER.value: ledger.config.settings.workers}
     return [
-        (target.value, number, point.value)
-        for target in targets
-        for number in range(counts.get(target, 1))
-        for point in ports.FailurePoint
+        (target, number, point) for target in _TARGETS for number in range(counts.get(target, 1)) for point in _POINTS
     ]
+
+
+_TARGETS = [one.value for one in ports.FailureTarget]
+_POINTS = [one.value for one in ports.FailurePoint]
 
 
 def stoppable(ledger: Ledger) -> Sequence[tuple[()]]:
