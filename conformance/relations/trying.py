@@ -26,7 +26,7 @@ def tested(relation: Relation, subject: Subject) -> Callable[[], None]:
 
 def attempt(relation: Relation, subject: Subject, examples: int, seed: int | str) -> str | None:
     """Tries a relation. Returns why it does not hold, with the simplest example that was found; None if it holds for
-    all examples. The same seed draws the same examples.
+    all examples. The same seed draws the same examples where the same modules are loaded (see `reproducible_settings`).
 
     An implementation that raises an error breaks the relation: no example asks for what must fail.
     """
