@@ -145,3 +145,12 @@ def test_the_gates_of_flink_do_not_keep_the_reports_together():
     violation = run_scenario(assumed, config, LATE_REPORT).violation
     assert violation is not None
     assert violation.signature == (SAME_REPORTS, "lost", "complete")
+
+
+@pytest.mark.parametrize("steps", [(), (("run", 0, 0),)], ids=["at the start", "a turn waits"])
+def test_the_drain_does_what_it_must_where_few_turns_may_wait(steps):
+    """It asks for its checkpoint behind an event that waits for its turn. With a limit that step had no case."""
+    program = Program(COORDINATOR, reference_v1())
+    run = run_scenario(program, CoordinatorScenarioConfig(most_turns=1), steps)
+    assert run.violation is None
+    assert len(run.performed) == len(steps)

@@ -179,9 +179,10 @@ class Ledger(PortLedger):
         return runs
 
     def has_room(self) -> bool:
-        """Returns whether another thread may queue a turn now, if the scenario limits how many wait."""
+        """Returns whether another thread may queue a turn now, if the scenario limits how many wait. The drain is not
+        limited: it queues several turns, one after the other."""
         turns = self.turns
-        return not turns.most or len(turns.queue) < turns.most
+        return not turns.most or self.closing or len(turns.queue) < turns.most
 
     def is_idle(self) -> bool:
         """Returns whether no turn, event or report is under way."""
