@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from conformance.ports import (
-    ChannelKind,
-    GateConfig,
-    Recovery,
-    Runs,
-    SubpartitionConfig,
-    Transaction,
-    VertexKind,
-)
+from conformance.ports import GateConfig, Recovery, Runs, SubpartitionConfig, Transaction, VertexKind
 
-from ..network.channel_info import ChannelInfo, Numbering, numbering
+from ..network.channel_info import ChannelInfo
 from ..network.partitioners import partitioner
 from ..network.result_partition import OutputSubpartition, ResultPartition
 from ..task.restore import in_effect, recovery_buffers
-from .graph import ALWAYS_ALIGNED
+from .graph import ALWAYS_ALIGNED, Target, Wiring
 from .network import Connection, JobProducers
 from .operators import operator
 from .restoring import Shares
@@ -55,80 +47,49 @@ class Deployment:
         self.tasks = tasks
         self.shares = shares
         self.handles = {task: Producer() for task in tasks}
-        self.inputs = {task: self.numbers(self.graph.into, self.graph.producers, task) for task in tasks}
-        self.outputs = {task: self.numbers(self.graph.out_of, self.graph.consumers, task) for task in tasks}
         self.states = {task: self.register(task) for task in tasks}
+        config = SubpartitionConfig(self.settings.exclusive_buffers)
         self.subpartitions = {
             task: {
-                info: OutputSubpartition(
-                    SubpartitionConfig(self.settings.exclusive_buffers), job.design, job.faults, self.states[task], info
-                )
-                for info in self.outputs[task].infos
+                info: OutputSubpartition(config, job.design, job.faults, self.states[task], info)
+                for info in self.graph.wirings[task].outputs.infos
             }
             for task in tasks
         }
-        self.producers = {task: self.connect(task) for task in tasks}
-
-    def numbers(
-        self, edges: Sequence[Sequence[int]], ends: Mapping[tuple[int, int], Sequence[int]], task: int
-    ) -> Numbering:
-        """J2. Returns how the channels, or the subpartitions, of a task are numbered."""
-        vertex, subtask = self.graph.tasks[task]
-        return numbering([len(ends[edge, subtask]) for edge in edges[vertex]])
+        self.producers = {task: self.connect(self.graph.wirings[task], task) for task in tasks}
 
     def register(self, task: int) -> JobStates:
         """J6. The task joins the channel state writer of its worker."""
-        worker = self.job.worker_of(task)
-        return JobStates(worker.writer, worker.index(task), self.inputs[task], self.outputs[task])
+        worker, wiring = self.job.worker_of(task), self.graph.wirings[task]
+        return JobStates(worker.writer, worker.index(task), wiring.inputs, wiring.outputs)
 
-    def connect(self, task: int) -> JobProducers:
+    def connect(self, wiring: Wiring, task: int) -> JobProducers:
         """J2. Returns the producers of what a task reads."""
-        graph = self.graph
-        vertex, subtask = graph.tasks[task]
         connections: dict[ChannelInfo, Connection] = {}
-        for info in self.inputs[task].infos:
-            edge = graph.into[vertex][info.gate]
-            producer = graph.producers[edge, subtask][info.channel]
-            up = graph.edges[edge].producer
-            of = graph.task(up, producer)
-            at = ChannelInfo(graph.out_of[up].index(edge), graph.consumers[edge, producer].index(subtask))
-            link = "" if self.is_local(producer, subtask) else f"link {edge}/{producer}/{subtask}"
+        for info, (of, at, link) in zip(wiring.inputs.infos, wiring.sources, strict=True):
             connections[info] = Connection(self.subpartitions[of][at], self.handles[of], link)
         return JobProducers(connections, self.job.agenda, partial(self.job.network_failed, task))
-
-    def is_local(self, producer: int, consumer: int) -> bool:
-        """J2. Whether two subtasks are on the same worker."""
-        return self.graph.worker(producer) == self.graph.worker(consumer)
 
     def make(self, task: int) -> JobTask:
         """J14. Returns a task."""
         job, graph, settings = self.job, self.graph, self.settings
         vertex, subtask = graph.tasks[task]
-        of = graph.vertices[vertex]
-        restored = self.shares.restored(task)
-        inputs = self.inputs[task]
-        sizes = [len(graph.producers[edge, subtask]) for edge in graph.into[vertex]]
-        config = restore_config(settings, tuple(sizes), tuple(restored.inputs.get(info, ()) for info in inputs.infos))
-        thread = f"task {vertex}/{subtask}"
-        listener = JobListener(
-            self.producers[task],
-            sizes,
-            recovery_buffers(config),
-            partial(job.agenda.wake, thread),
-            job.lock_type,
-            reads_at_once=in_effect(config) is Recovery.RECOVER_FIRST,
+        of, wiring, threads = graph.vertices[vertex], graph.wirings[task], graph.threads[task]
+        restored, producers, inputs = self.shares.restored(task), self.producers[task], wiring.inputs
+        config = restore_config(
+            settings, wiring.channels, tuple([restored.inputs.get(info, ()) for info in inputs.infos])
         )
-        kinds = [
-            tuple(
-                ChannelKind.LOCAL if self.is_local(producer, subtask) else ChannelKind.REMOTE
-                for producer in graph.producers[edge, subtask]
-            )
-            for edge in graph.into[vertex]
-        ]
-        inputs_of = [tuple(kinds)] if of.kind is VertexKind.UNION else [(one,) for one in kinds]
+        recovery = in_effect(config)
+        listener = JobListener(
+            producers,
+            wiring.channels,
+            recovery_buffers(config),
+            partial(job.agenda.wake, threads.task),
+            job.lock_type,
+            reads_at_once=recovery is Recovery.RECOVER_FIRST,
+        )
         gates = [
-            GateConfig(one, in_effect(config), settings.exclusive_buffers, settings.floating_buffers)
-            for one in inputs_of
+            GateConfig(one, recovery, settings.exclusive_buffers, settings.floating_buffers) for one in wiring.kinds
         ]
         commit: Callable[[Transaction, Runs], None] = partial(job.commit, vertex)
         operators = operator(
@@ -139,27 +100,27 @@ class Deployment:
             job,
             task,
             settings,
+            config,
             gates,
             inputs,
             job.design,
             job.faults,
             listener,
             self.states[task],
-            [self.partition(task, number) for number in range(len(graph.out_of[vertex]))],
+            [self.partition(task, number, target) for number, target in enumerate(wiring.targets)],
             operators,
             restored,
-            self.always_aligned(task),
+            wiring.always_aligned,
         )
         self.handles[task].task = made
         made.checkpoints.clock.now = job.now
         made.throttled = task in job.throttled
         worker = job.worker_of(task)
         worker.tasks[worker.index(task)] = made
-        job.agenda.assign(thread, made.work, made.has_more)
-        job.agenda.replace(f"restore {vertex}/{subtask}", partial(job.read, made), made.has_more_to_read)
-        for info, connection in self.producers[task].connections.items():
+        job.agenda.assign(threads.task, made.work, made.has_more)
+        job.agenda.replace(threads.restore, partial(job.read, made), made.has_more_to_read)
+        for info, connection in producers.connections.items():
             if connection.link:
-                producers = self.producers[task]
                 job.agenda.replace(connection.link, partial(producers.carry, info), partial(producers.has_more, info))
         return made
 
@@ -170,25 +131,9 @@ class Deployment:
         unassigned = self.job.master.unassigned(vertex, self.shares.checkpoint)
         return [one for one in unassigned if self.job.master.enumerators[vertex].owner(one) == subtask]
 
-    def always_aligned(self, task: int) -> list[int]:
-        """J6. Returns the channels of a task that can have no channel state, if it has others."""
-        graph, numbers = self.graph, self.inputs[task]
-        kinds = [graph.edges[edge].kind for edge in graph.into[graph.tasks[task][0]]]
-        found = [number for number, info in enumerate(numbers.infos) if kinds[info.gate] in ALWAYS_ALIGNED]
-        return [] if len(found) == len(numbers.infos) else found
-
-    def partition(self, task: int, number: int) -> ResultPartition:
+    def partition(self, task: int, number: int, target: Target) -> ResultPartition:
         """J2. Returns a result partition of a task."""
-        graph = self.graph
-        vertex, subtask = graph.tasks[task]
-        edge = graph.out_of[vertex][number]
-        kind, down = graph.edges[edge].kind, graph.edges[edge].consumer
-        consumers = graph.consumers[edge, subtask]
-        readers = []
-        for consumer in consumers:
-            gate = graph.into[down].index(edge)
-            channel = graph.producers[edge, consumer].index(subtask)
-            readers.append((self.producers[graph.task(down, consumer)], ChannelInfo(gate, channel)))
-        subpartitions = [self.subpartitions[task][ChannelInfo(number, index)] for index in range(len(consumers))]
-        chosen = partitioner(kind, len(consumers), graph.vertices[down].max_parallelism)
-        return ResultPartition(subpartitions, readers, chosen, kind in ALWAYS_ALIGNED)
+        readers = [(self.producers[consumer], info) for consumer, info in target.readers]
+        subpartitions = [self.subpartitions[task][ChannelInfo(number, index)] for index in range(len(readers))]
+        chosen = partitioner(target.kind, len(readers), target.max_parallelism)
+        return ResultPartition(subpartitions, readers, chosen, target.kind in ALWAYS_ALIGNED)

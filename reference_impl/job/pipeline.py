@@ -43,7 +43,7 @@ from ..task.task import Mail
 from .agenda import Agenda, Going
 from .checkpoints import ALIGNMENTS, Part
 from .deployment import Deployment
-from .graph import Graph
+from .graph import graph_of
 from .master import JobMaster
 from .messages import Call, Message
 from .restoring import Shares
@@ -63,7 +63,7 @@ class Pipeline(Faulty, PipelinePort):
         self.config = config
         self.design = design
         self.faults = Faults(self)
-        self.graph = Graph(config)
+        self.graph = graph_of(config)
         self.agenda = Agenda(self)
         self.random = Random(config.settings.seed)
         self.now = 0
@@ -96,15 +96,13 @@ class Pipeline(Faulty, PipelinePort):
         self.down: list[list[Message]] = [[] for _ in self.graph.tasks]
         self.up: list[list[Message]] = [[] for _ in self.graph.tasks]
         """By task, the messages of the job master to it, and its messages to the job master."""
-        for task, (vertex, subtask) in enumerate(self.graph.tasks):
-            for kind in ("task", "restore"):
-                self.agenda.add(f"{kind} {vertex}/{subtask}")
-            self.agenda.add(f"to {vertex}/{subtask}", partial(self.deliver, task), partial(bool, self.down[task]))
-            self.agenda.add(f"from {vertex}/{subtask}", partial(self.bring, task), partial(bool, self.up[task]))
-        for (edge, consumer), producers in self.graph.producers.items():
-            for producer in producers:
-                if self.graph.worker(producer) != self.graph.worker(consumer):
-                    self.agenda.add(f"link {edge}/{producer}/{consumer}")
+        for task, threads in enumerate(self.graph.threads):
+            self.agenda.add(threads.task)
+            self.agenda.add(threads.restore)
+            self.agenda.add(threads.to, partial(self.deliver, task), partial(bool, self.down[task]))
+            self.agenda.add(threads.from_, partial(self.bring, task), partial(bool, self.up[task]))
+        for link in self.graph.links:
+            self.agenda.add(link)
         self.workers = [
             Worker(number, self.tasks_on(number), config.settings.sharing, self.faults, self.agenda)
             for number in range(config.settings.workers)
@@ -173,9 +171,8 @@ class Pipeline(Faulty, PipelinePort):
 
     def can_read(self, task: JobTask) -> None:
         """I-22. The executor of recovered channel state has something to do."""
-        vertex, subtask = self.graph.tasks[task.number]
-        if self.graph.into[vertex]:
-            self.agenda.wake(f"restore {vertex}/{subtask}")
+        if self.graph.wirings[task.number].sources:
+            self.agenda.wake(self.graph.threads[task.number].restore)
 
     def ready(self, task: JobTask) -> None:
         """J6. A task takes its part in checkpoints from now on."""
@@ -221,15 +218,13 @@ class Pipeline(Faulty, PipelinePort):
     # ---- messages ----------------------------------------------------------------------------------------------------
     def send(self, task: int, message: Message) -> None:
         """J15. The job master sends a message to a task."""
-        vertex, subtask = self.graph.tasks[task]
         self.down[task].append(message)
-        self.agenda.wake(f"to {vertex}/{subtask}")
+        self.agenda.wake(self.graph.threads[task].to)
 
     def report(self, task: int, message: Message) -> None:
         """J15. A task sends a message to the job master."""
-        vertex, subtask = self.graph.tasks[task]
         self.up[task].append(message)
-        self.agenda.wake(f"from {vertex}/{subtask}")
+        self.agenda.wake(self.graph.threads[task].from_)
 
     def forget_messages(self, task: int) -> None:
         """J11. The attempt is over, and so are its connections."""

@@ -396,6 +396,7 @@ class JobTask(RestoringTask):
         job: Surroundings,
         number: int,
         settings: JobSettings,
+        config: TaskRestoreConfig,
         gates: Sequence[GateConfig],
         numbers: Numbering,
         design: Design,
@@ -407,9 +408,8 @@ class JobTask(RestoringTask):
         restored: Restored,
         always_aligned: Sequence[int],
     ) -> None:
-        """J3. `number`: that of the task. `gates`: of each input. `always_aligned`: the channels that can have no
-        channel
-        state, if there are others."""
+        """J3. `number`: that of the task. `config`: how it restores. `gates`: of each input. `always_aligned`: the
+        channels that can have no channel state, if there are others."""
         self.job = job
         self.number = number
         self.settings = settings
@@ -432,12 +432,9 @@ class JobTask(RestoringTask):
 
         def make_checkpoints(inputs: Inputs, reader: ListDrainer) -> TaskCheckpoints:
             """J6. The barriers of all channels meet in one handler."""
-            config = BarrierHandlerConfig(max(len(numbers.infos), 1), settings.alignment_timeout)
-            return JobCheckpoints(self, always_aligned, inputs, reader, states, config, operator, self.outputs)
+            handled = BarrierHandlerConfig(max(len(numbers.infos), 1), settings.alignment_timeout)
+            return JobCheckpoints(self, always_aligned, inputs, reader, states, handled, operator, self.outputs)
 
-        inputs = tuple(restored.inputs.get(info, ()) for info in numbers.infos)
-        sizes = tuple(len(channels) for config in gates for channels in config.gates)
-        config = restore_config(settings, sizes, inputs)
         super().__init__(self, config, numbers, design, faults, listener, operator, gates, make_checkpoints, states)
 
     # ---- what happens to it ------------------------------------------------------------------------------------------
