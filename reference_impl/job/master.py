@@ -52,6 +52,10 @@ if TYPE_CHECKING:
     from .pipeline import Pipeline
 
 Operands = TypeVarTuple("Operands")
+EVENT, REPORT, REPLY = Call.EVENT, Call.REPORT, Call.REPLY
+ACKNOWLEDGE, DECLINE = Call.ACKNOWLEDGE, Call.DECLINE
+RUNNING, FINISHED, FAILED = TaskState.RUNNING, TaskState.FINISHED, TaskState.FAILED
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
 
 
 class JobMaster:
@@ -128,9 +132,9 @@ class JobMaster:
         """J1, J5, J11. One signal of an operator coordinator."""
         job, enumerator = self.job, self.enumerators[vertex]
         if type(told) is EventTransmitted:
-            job.send(self.graph.task(vertex, told.subtask), Message(Call.EVENT))
+            job.send(self.graph.task(vertex, told.subtask), Message(EVENT))
         elif type(told) is ReportTransmitted:
-            job.report(self.graph.task(vertex, told.subtask), Message(Call.REPORT))
+            job.report(self.graph.task(vertex, told.subtask), Message(REPORT))
         elif type(told) is SubtaskReady:
             enumerator.is_ready(told.subtask, told.attempt)
             job.agenda.wake(f"enumerator {vertex}")
@@ -176,16 +180,16 @@ class JobMaster:
     def arrive(self, task: int, message: Message) -> None:
         """J15. A message of a task arrives."""
         vertex, subtask = self.graph.tasks[task]
-        if message.call is Call.REPORT:
+        if message.call is REPORT:
             self.coordinators[vertex].arrive(subtask, self.coordinators[vertex].newest[subtask])
             self.hear()
-        elif message.call is Call.REPLY:
+        elif message.call is REPLY:
             self.coordinators[vertex].reply(subtask, self.coordinators[vertex].newest[subtask])
             self.hear()
-        elif message.call is Call.ACKNOWLEDGE:
+        elif message.call is ACKNOWLEDGE:
             assert message.part is not None
             self.later(self.acknowledged, task, message.checkpoint, message.part)
-        elif message.call is Call.DECLINE:
+        elif message.call is DECLINE:
             assert message.reason is not None
             self.later(self.declined, message.checkpoint, message.reason)
         else:
@@ -195,12 +199,12 @@ class JobMaster:
     def lose(self, task: int, message: Message) -> None:
         """J15. A message to a task, or of it, is lost."""
         vertex, subtask = self.graph.tasks[task]
-        if message.call in (Call.EVENT, Call.REPORT, Call.REPLY):
+        if message.call in (EVENT, REPORT, REPLY):
             coordinator = self.coordinators[vertex]
             lose = {
-                Call.EVENT: coordinator.lose_event,
-                Call.REPORT: coordinator.lose_report,
-                Call.REPLY: coordinator.lose_reply,
+                EVENT: coordinator.lose_event,
+                REPORT: coordinator.lose_report,
+                REPLY: coordinator.lose_reply,
             }[message.call]
             lose(subtask, coordinator.newest[subtask])
             self.hear()
@@ -212,11 +216,11 @@ class JobMaster:
             return
         vertex, subtask = self.graph.tasks[number]
         coordinator = self.coordinators.get(vertex)
-        if state is TaskState.FAILED:
+        if state is FAILED:
             await self.restart([number])
-        elif state is TaskState.RUNNING and coordinator is not None:
+        elif state is RUNNING and coordinator is not None:
             coordinator.run(subtask, coordinator.newest[subtask])
-        elif state is TaskState.FINISHED:
+        elif state is FINISHED:
             if coordinator is not None:
                 coordinator.finish(subtask, coordinator.newest[subtask])
                 self.enumerators[vertex].has_failed(subtask)

@@ -50,7 +50,13 @@ from .restoring import Shares
 from .task import JobTask, Options
 from .worker import Worker
 
+INITIALIZING = TaskState.INITIALIZING
 RUNNING = (TaskState.RUNNING, TaskState.FINISHED)
+REPORTED = (TaskState.RUNNING, TaskState.FINISHED, TaskState.FAILED)
+"""The states of a task of which the job master learns."""
+STATE, TO_TRIGGER, EVENT = Call.STATE, Call.TRIGGER, Call.EVENT
+IDLE, ALL_RUNNING, OVER = Until.IDLE, Until.RUNNING, Until.OVER
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
 
 
 class Pipeline(Faulty, PipelinePort):
@@ -164,10 +170,10 @@ class Pipeline(Faulty, PipelinePort):
         if self.tasks[task.number] is not task:
             return
         self.emit(JobTaskChanged(task.number, state, cause))
-        if state is TaskState.INITIALIZING:
+        if state is INITIALIZING:
             self.can_read(task)
-        if not self.orphaned and state in (TaskState.RUNNING, TaskState.FINISHED, TaskState.FAILED):
-            self.report(task.number, Message(Call.STATE, state=state, cause=cause, is_kept=True))
+        if not self.orphaned and state in REPORTED:
+            self.report(task.number, Message(STATE, state=state, cause=cause, is_kept=True))
 
     def can_read(self, task: JobTask) -> None:
         """I-22. The executor of recovered channel state has something to do."""
@@ -237,9 +243,9 @@ class Pipeline(Faulty, PipelinePort):
             return False
         message, task = self.down[number].pop(0), self.tasks[number]
         if task.is_over():
-            if message.call is Call.TRIGGER:
+            if message.call is TO_TRIGGER:
                 self.decline(task, message.checkpoint, CheckpointReason.TASK_CLOSING)
-        elif message.call is Call.EVENT:
+        elif message.call is EVENT:
             event = self.master.event(number)
             self.report(number, Message(Call.REPLY))
             if event is not None:
@@ -284,9 +290,7 @@ class Pipeline(Faulty, PipelinePort):
         """J11. Something fails now, or when it comes to that point."""
         if self.status is not None or self.released:
             return False
-        if point is FailurePoint.IN_RESTORE and any(
-            one.state is TaskState.INITIALIZING for one in self.targeted(target, number)
-        ):
+        if point is FailurePoint.IN_RESTORE and any(one.state is INITIALIZING for one in self.targeted(target, number)):
             await self.strike(target, number, point)
             return True
         if point is not FailurePoint.NOW:
@@ -487,21 +491,22 @@ class Pipeline(Faulty, PipelinePort):
 
     def settle(self, until: Until) -> bool:
         """I-22. The threads work in a drawn order until it has come to that."""
+        agenda, draw = self.agenda, self.random.choice
         while not self.has_settled(until):
-            able = list(self.agenda.able)
+            able = list(agenda.able)
             if not able or not self.is_open():
-                return until is Until.IDLE
-            self.work(self.random.choice(able))
+                return until is IDLE
+            self.work(draw(able))
         return True
 
     def has_settled(self, until: Until) -> bool:
         """I-22. Whether it has come to that."""
-        if until is Until.IDLE:
+        if until is IDLE:
             return not self.is_open()
-        if until is Until.OVER:
+        if until is OVER:
             return self.status is not None
-        if until is Until.RUNNING:
-            return self.status is not None or all(one.state in RUNNING for one in self.tasks)
+        if until is ALL_RUNNING:
+            return self.status is not None or False not in [one.state in RUNNING for one in self.tasks]
         return not self.master.pending
 
     def lose(self, thread: str) -> bool:

@@ -68,6 +68,8 @@ INITIALIZING, RUNNING, FINISHED = TaskState.INITIALIZING, TaskState.RUNNING, Tas
 END_OF_DATA, END_OF_INPUT = InputStatus.END_OF_DATA, InputStatus.END_OF_INPUT
 MORE_AVAILABLE, NOTHING_AVAILABLE = InputStatus.MORE_AVAILABLE, InputStatus.NOTHING_AVAILABLE
 ALIGNED, TIMEOUTABLE, UNALIGNED = Alignment.ALIGNED, Alignment.TIMEOUTABLE, Alignment.UNALIGNED
+TRIGGER, COMPLETE, ABORT, INSTALL = Mail.TRIGGER, Mail.COMPLETE, Mail.ABORT, Mail.INSTALL
+SPLIT, NO_MORE_SPLITS = Mail.SPLIT, Mail.NO_MORE_SPLITS
 ACTED, WAITS, OVER = Turn.ACTED, Turn.WAITS, Turn.OVER
 """Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
 
@@ -539,17 +541,17 @@ class JobTask(RestoringTask):
 
     async def run(self, mail: Mail, index: int) -> None:
         """J3. The mails of the job."""
-        if mail is Mail.TRIGGER:
+        if mail is TRIGGER:
             await self.trigger(index, self.job.options[index])
-        elif mail is Mail.COMPLETE:
+        elif mail is COMPLETE:
             await self.checkpoints.complete(index)
             self.was_completed(index)
-        elif mail is Mail.ABORT:
+        elif mail is ABORT:
             await self.checkpoints.abort(index)
             self.was_aborted(index)
         else:
             await super().run(mail, index)
-            if mail is Mail.INSTALL:
+            if mail is INSTALL:
                 self.job.can_read(self)
 
     async def trigger(self, checkpoint: int, options: Options) -> None:
@@ -666,9 +668,9 @@ class SourceTask(JobTask):
 
     async def run(self, mail: Mail, index: int) -> None:
         """J1. Splits are assigned by mails."""
-        if mail is Mail.SPLIT:
+        if mail is SPLIT:
             self.operators.add(index)
-        elif mail is Mail.NO_MORE_SPLITS:
+        elif mail is NO_MORE_SPLITS:
             self.operators.no_more = True
         else:
             await super().run(mail, index)

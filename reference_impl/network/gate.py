@@ -45,12 +45,17 @@ from .recovered_channel import RecoveredChannel
 from .remote_channel import RemoteChannel
 from .subpartition import Subpartition
 
+NOTHING, PRIORITY = Next.NONE, Next.PRIORITY
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
 _BEFORE_ALL = -(2**31)
 """The last priority at the start: below every sequence number."""
 
 
 class Gate(Faulty, GatePort):
     """The gate of every recovery design. Where recovered data lives is a matter of its channels."""
+
+    outside = Pause("outside the gate lock")
+    """A scenario can stop a thread here, before the union is notified (G6)."""
 
     def __init__(
         self,
@@ -72,8 +77,6 @@ class Gate(Faulty, GatePort):
         self.lock_type = self.listener.lock_type
         self.lock = self.lock_type(f"gate{suffix} lock", "gate lock", index)
         self.request_lock = self.lock_type(f"request{suffix} lock", "request lock", index)
-        self.outside = Pause("outside the gate lock")
-        """A scenario can stop a thread here, before the union is notified (G6)."""
         self.pool = FloatingPool(config.floating_buffers, self.lock_type)
         """Floating pool: the buffers that the remote channels share."""
         self.converted = config.recovery is Recovery.NONE
@@ -293,8 +296,8 @@ class Gate(Faulty, GatePort):
                 continue
             if type(taken.element) is Buffer:
                 channel.buffer_was_copied()
-            if taken.next is not Next.NONE:  # behind all others: one element in turn
-                self.enqueue(channel, taken.next is Next.PRIORITY)
+            if taken.next is not NOTHING:  # behind all others: one element in turn
+                self.enqueue(channel, taken.next is PRIORITY)
             if taken.element.data_type.has_priority:
                 self.last_priority[channel.index] = taken.seq
             return channel, taken

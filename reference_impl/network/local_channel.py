@@ -33,6 +33,9 @@ from .listener import Listener
 from .recovered_store import make_store
 from .subpartition import Subpartition
 
+NOTHING, PRIORITY = Next.NONE, Next.PRIORITY
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
 
 class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
     """The local channel of every recovery design. Where recovered data is kept is a matter of its store."""
@@ -159,7 +162,7 @@ class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
                 if taken is not None:  # the persister sees live elements only (FLINK-40016)
                     self.persister.barrier(taken.element)
                     self.persister.maybe_persist(taken.element)
-                    if recovered_first and taken.next is Next.PRIORITY:
+                    if recovered_first and taken.next is PRIORITY:
                         self.priority_waits = True
                     elif recovered_first:
                         taken = BufferAndBacklog(taken.element, taken.seq, self.recovered.next_type(), taken.backlog)
@@ -178,7 +181,7 @@ class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
     async def next_live(self) -> Next:
         """L12, L16. What the view could deliver now. The caller holds the channel lock."""
         if not self.view:
-            return Next.NONE
+            return NOTHING
         async with self.subpartition_lock:
             return self.subpartition.next_type()
 
@@ -186,7 +189,7 @@ class LocalChannel(Faulty, PhysicalChannel, LocalChannelPort):
         """L16. The end of recovered data was taken: live data can be taken from now on, and the gate is notified."""
         async with self.lock:
             self.recovered.clear()
-            available = await self.next_live() is not Next.NONE
+            available = await self.next_live() is not NOTHING
         self.listener.state_consumed(self)
         if available:
             await self.listener.data_available(self)

@@ -58,10 +58,11 @@ from .task import Mail, Task, TaskListener
 INITIALIZING, RUNNING = TaskState.INITIALIZING, TaskState.RUNNING
 RECOVER_FIRST, IN_MEMORY, PUSHED = Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED
 OVER, ACTED, WAITS = Turn.OVER, Turn.ACTED, Turn.WAITS
+CONVERT, INSTALL, SUSPEND = Mail.CONVERT, Mail.INSTALL, Mail.SUSPEND
 END_OF_INPUT, NOTHING_AVAILABLE = InputStatus.END_OF_INPUT, InputStatus.NOTHING_AVAILABLE
 """Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
 
-_OVER = (TaskState.FINISHED, TaskState.FAILED, TaskState.CANCELED)
+FINISHED, FAILED, CANCELED = TaskState.FINISHED, TaskState.FAILED, TaskState.CANCELED
 
 
 MakeCheckpoints: TypeAlias = Callable[[Inputs, ListDrainer], TaskCheckpoints]
@@ -85,6 +86,14 @@ class RestoringTask(Task):
     The files, and the executor that hands on what was fetched, have states of their own.
     """
 
+    outside = Pause("between two mails of the recovery")
+
+    # With more than 30 attributes in one dictionary, Python 3.11 looks up every method of a task anew.
+    __slots__ = (
+        "buffers", "config", "drainer", "faults", "fetched", "gates", "installed", "port", "reader",
+        "reading_into", "recovered", "recovery", "selected", "state", "storage", "to_end", "to_fetch", "writer",
+    )  # fmt: skip
+
     def __init__(
         self, port: Listens, config: TaskRestoreConfig, numbers: Numbering, design: Design, faults: Faults,
         listener: TaskListener, operators: Operators, gates: Sequence[GateConfig], make_checkpoints: MakeCheckpoints,
@@ -99,7 +108,6 @@ class RestoringTask(Task):
         """Recovery: the design in which the task recovers."""
         self.state: TaskState | None = None
         """State: none before the restore begins."""
-        self.outside = Pause("between two mails of the recovery")
         self.buffers = listener.buffers
         """Buffers: those for recovered data."""
         inputs = Inputs(numbers, gates, design, listener, faults, listener.upstream, states)
@@ -142,7 +150,7 @@ class RestoringTask(Task):
             await self.end(TaskState.FAILED, error.reason)
             return
         if not self.gates:
-            self.mails.put((Mail.SUSPEND, 0))
+            self.mails.put((SUSPEND, 0))
 
     def restore_output(self) -> None:
         """E3, E18. The buffer into which it is read is given back, also if that fails. Raises: PortError IO."""
@@ -201,7 +209,7 @@ class RestoringTask(Task):
             self.fetched = self.writer.finish()
             reader = None if self.fetched is None else self.fetched.reader()
             self.drainer = Drainer(self.gates, reader, self.buffers)
-            self.mails.put((Mail.INSTALL, 0))
+            self.mails.put((INSTALL, 0))
         return True
 
     def fetch(self, piece: Piece) -> None:
@@ -212,10 +220,10 @@ class RestoringTask(Task):
         """E8, E10. The gate is converted by a mail; the restore loop ends when all gates have come that far."""
         self.recovered[gate.index] = True
         if self.recovery is not PUSHED:
-            self.mails.put((Mail.CONVERT, gate.index))
+            self.mails.put((CONVERT, gate.index))
         await self.outside
         if all(self.recovered):
-            self.mails.put((Mail.SUSPEND, 0))
+            self.mails.put((SUSPEND, 0))
 
     # ---- task thread -------------------------------------------------------------------------------------------------
     async def turn(self) -> Turn:
@@ -236,13 +244,13 @@ class RestoringTask(Task):
     async def run(self, mail: Mail, index: int) -> None:
         """E9, E10. A mail of the restore: convert a gate, convert all gates, or end the restore loop (Flink:
         `convertRecoveredInputChannels`, `suspend`)."""
-        if mail is Mail.CONVERT:
+        if mail is CONVERT:
             await self.convert(self.gates[index])
-        elif mail is Mail.INSTALL:
+        elif mail is INSTALL:
             for gate in self.gates:
                 await self.convert(gate)
             self.installed = True
-        elif mail is Mail.SUSPEND:
+        elif mail is SUSPEND:
             self.change(RUNNING)
         else:
             await super().run(mail, index)
@@ -299,7 +307,8 @@ class RestoringTask(Task):
     # ---- the end -----------------------------------------------------------------------------------------------------
     def is_over(self) -> bool:
         """E14, E18, E19. Whether the task has finished, failed, or was cancelled."""
-        return self.state in _OVER
+        state = self.state
+        return state is FINISHED or state is FAILED or state is CANCELED
 
     def change(self, state: TaskState, cause: str = "") -> None:
         """E1, E10, E14, E18, E19. The task changes its state, and signals it (Flink: `Task.transitionState`)."""

@@ -38,6 +38,12 @@ class Mail(Enum):
     NO_MORE_SPLITS = "no split will be assigned any more"
 
 
+PRIORITY, TIMER = Mail.PRIORITY, Mail.TIMER
+END_OF_DATA, END_OF_INPUT = InputStatus.END_OF_DATA, InputStatus.END_OF_INPUT
+MORE_AVAILABLE, NOTHING_AVAILABLE = InputStatus.MORE_AVAILABLE, InputStatus.NOTHING_AVAILABLE
+"""Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
+
+
 class TaskListener(RecoveredInputs):
     """Notifications of the gates of a task, to it or through it to their producers."""
 
@@ -59,7 +65,7 @@ class TaskListener(RecoveredInputs):
     async def gate_available(self, gate: Gate | Union, data: bool, priority: bool) -> None:
         """M3. That data is available is asked for (M14); priority events become a mail."""
         if priority:
-            self.mails.put((Mail.PRIORITY, gate.index))
+            self.mails.put((PRIORITY, gate.index))
 
     def consumption_resumed(self, channel: ChannelInfo) -> None:
         """M11. The producer may go on."""
@@ -93,8 +99,8 @@ class Task:
         """M4. Time passes; an alignment that is overdue becomes a mail (Flink: `ProcessingTimeService`,
         `BarrierAlignmentUtil.createRegisterTimerCallback`)."""
         self.checkpoints.clock.advance(milliseconds)
-        if self.checkpoints.is_overdue() and (Mail.TIMER, 0) not in self.mails.mails:
-            self.mails.put((Mail.TIMER, 0))
+        if self.checkpoints.is_overdue() and (TIMER, 0) not in self.mails.mails:
+            self.mails.put((TIMER, 0))
 
     # ---- task thread -------------------------------------------------------------------------------------------------
     async def run_mail(self) -> bool:
@@ -106,9 +112,9 @@ class Task:
 
     async def run(self, mail: Mail, gate: int) -> None:
         """M5, M6. A mail: take priority events, or act on a timer."""
-        if mail is Mail.PRIORITY:
+        if mail is PRIORITY:
             await self.take_priority_events(next(one for one in self.inputs.read if one.index == gate))
-        elif mail is Mail.TIMER:
+        elif mail is TIMER:
             await self.checkpoints.act_on_timer()
 
     async def take_priority_events(self, gate: Gate | Union) -> None:
@@ -124,9 +130,9 @@ class Task:
             if element is not None:
                 self.turn_of = (self.inputs.read.index(gate) + 1) % len(self.inputs.read)
                 all_out = type(element) is EndOfData and all(self.out_of_data)
-                return InputStatus.END_OF_DATA if all_out else InputStatus.MORE_AVAILABLE
+                return END_OF_DATA if all_out else MORE_AVAILABLE
         self.input_has_ended = self.inputs.finished()
-        return InputStatus.END_OF_INPUT if self.input_has_ended else InputStatus.NOTHING_AVAILABLE
+        return END_OF_INPUT if self.input_has_ended else NOTHING_AVAILABLE
 
     def readable(self) -> list[Gate | Union]:
         """M7, task-restore.md E12. The gates and unions that the operators read, in their turn."""
