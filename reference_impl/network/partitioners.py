@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Protocol
 
 from conformance.ports import KEYS, EdgeKind, key_of
@@ -22,12 +23,18 @@ class ByKey:
     __slots__ = ("owners",)
 
     def __init__(self, parallelism: int, max_parallelism: int) -> None:
-        by_group = KeyGroupPartitioner(parallelism, max_parallelism)
-        self.owners = [by_group.select(key) for key in range(KEYS)]
+        self.owners = owners(parallelism, max_parallelism)
 
     def select(self, record: int) -> int:
         """J2. The owner of the key group of its key."""
         return self.owners[key_of(record)]
+
+
+@lru_cache(maxsize=128)
+def owners(parallelism: int, max_parallelism: int) -> tuple[int, ...]:
+    """J2. Returns by key the owner of its key group."""
+    by_group = KeyGroupPartitioner(parallelism, max_parallelism)
+    return tuple(by_group.select(key) for key in range(KEYS))
 
 
 class InTurn:

@@ -13,7 +13,7 @@ from functools import partial
 
 from conformance.components.pipeline import PipelineScenarioConfig
 from conformance.components.pipeline.config import make
-from conformance.components.pipeline.graph import Graph
+from conformance.components.pipeline.graph import graph_of
 from conformance.ports import Edge, EdgeKind, JobSettings, JobVertex, Recovery, VertexKind
 from conformance.scenarios import Scenario, Step
 
@@ -105,7 +105,7 @@ def _three_phases(how: str, then: str, design: Recovery) -> Scenario:
     """Of a keyed job: the checkpoint that is restored at last was taken while operators stood still in front of what
     was recovered. A job that recovers first takes it when all that was recovered has been consumed."""
     config = _job("keyed", (2, 3, 2), design)
-    many = [one.parallelism for one in Graph(config.job()).rescaled(how).vertices]
+    many = [one.parallelism for one in graph_of(config.job()).rescaled(how)]
     behind_sources = range(many[0], sum(many))
     restored: Steps = (("kill",), ("restore", 1, how, design.value, True))
     if design is Recovery.RECOVER_FIRST:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 from msgspec.structs import replace
 
-from conformance.components.pipeline.graph import Graph
+from conformance.components.pipeline.graph import graph_of
 from conformance.models.faults import WithFaults
 from conformance.ports import Edge, EdgeKind, JobConfig, JobSettings, JobVertex, Recovery, VertexKind
 
@@ -35,7 +35,7 @@ class PipelineScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True
     @staticmethod
     def restored(job: JobConfig, step: Sequence[Any]) -> JobConfig:
         """Returns a job after a step: a `restore` may give its vertices another parallelism."""
-        return Graph(job).rescaled(step[2]) if step[0] == "restore" else job
+        return replace(job, vertices=graph_of(job).rescaled(step[2])) if step[0] == "restore" else job
 
 
 GRAPHS = {

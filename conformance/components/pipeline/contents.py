@@ -168,7 +168,7 @@ class Contents:
             if (there := places[split]) != 1:
                 yield ("each-split-is-in-one-place", DUPLICATED if there else LOST,
                          f"split {split} is not assigned, or with one reader", f"it is in {there} places")  # fmt: skip
-        for vertex, (states, owed) in enumerate(zip(one.states, graph.config.vertices, strict=False)):
+        for vertex, (states, owed) in enumerate(zip(one.states, graph.vertices, strict=False)):
             if len(states) != owed.parallelism:
                 yield ("a-checkpoint-has-the-state-of-every-subtask", LOST, f"all {owed.parallelism} subtasks of"
                          f" vertex {vertex} have state", f"{len(states)} have")  # fmt: skip

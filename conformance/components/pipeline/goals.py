@@ -35,10 +35,10 @@ def _heard(slug: str, statement: str, kind: type[Any], needs: frozenset[Capabili
     """Declares the goal that a job has said something of the kind with these values."""
 
     def check(ledger: Ledger, seen: Acted) -> bool:
-        return any(
-            type(one) is kind and all(getattr(one, name) == value for name, value in wanted.items())
-            for one in seen.signals
-        )
+        for one in seen.signals:
+            if type(one) is kind and all(getattr(one, name) == value for name, value in wanted.items()):
+                return True
+        return False
 
     RULES.sight(slug, statement, steps.HEARS, check, needs, signals=(kind,))
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import product
+from functools import lru_cache
+from itertools import accumulate, product
 
 from msgspec.structs import replace
 
-from conformance.ports import EdgeKind, JobConfig, VertexKind
+from conformance.ports import Edge, EdgeKind, JobConfig, JobVertex, VertexKind
 
 SOURCE, SINK, COUNT, JOIN = VertexKind.SOURCE, VertexKind.SINK, VertexKind.COUNT, VertexKind.BROADCAST_JOIN
 STATELESS = frozenset({EdgeKind.FORWARD, EdgeKind.RESCALE, EdgeKind.BROADCAST})
@@ -24,16 +25,17 @@ Path = tuple[int, ...]
 
 
 class Graph:
-    """A job as its configuration says: the paths of records, the tasks, the regions."""
+    """A job as its configuration says: the paths of records, the tasks, the regions. It never changes."""
 
     __slots__ = (
-        "config", "counts", "edges", "joins", "kept", "names", "paths", "regions", "sinks", "sources",
-        "splits", "tasks",
+        "counts", "edges", "job", "joins", "kept", "names", "paths", "regions", "sinks", "sources", "splits", "tasks",
+        "vertices",
     )  # fmt: skip
 
-    def __init__(self, config: JobConfig) -> None:
-        self.config = config
-        vertices, edges = config.vertices, config.edges
+    def __init__(self, vertices: tuple[JobVertex, ...], edges: tuple[Edge, ...]) -> None:
+        config = self.job = JobConfig(vertices, edges)
+        """The job without its settings."""
+        self.vertices = vertices
         self.edges = edges
         self.tasks = config.tasks()
         self.names = tuple(f"{vertex}/{subtask}" for vertex, subtask in self.tasks)
@@ -61,11 +63,12 @@ class Graph:
 
     def _regions(self) -> tuple[frozenset[int], ...]:
         region = [frozenset({number}) for number in range(len(self.tasks))]
+        first = [0, *accumulate(one.parallelism for one in self.vertices)]
         for edge in self.edges:
-            many, others = (self.config.vertices[vertex].parallelism for vertex in (edge.producer, edge.consumer))
+            many, others = (self.vertices[vertex].parallelism for vertex in (edge.producer, edge.consumer))
             for producer, consumer in product(range(many), range(others)):
-                one = region[self.config.task(edge.producer, producer)]
-                other = region[self.config.task(edge.consumer, consumer)]
+                one = region[first[edge.producer] + producer]
+                other = region[first[edge.consumer] + consumer]
                 if one is not other and self.connects(edge.kind, producer, many, consumer, others):
                     joined = one | other
                     for number in joined:
@@ -100,11 +103,11 @@ class Graph:
                 held.add(edge.producer)
         return not any(edge.consumer in held and edge.kind in STATELESS for edge in self.edges)
 
-    def rescaled(self, how: str) -> JobConfig:
-        """Returns the job with another parallelism by vertex: as `HOW` says. That of vertices that a forward edge joins
+    def rescaled(self, how: str) -> tuple[JobVertex, ...]:
+        """Returns the vertices with another parallelism each: as `HOW` says. That of vertices that a forward edge joins
         stays the same."""
         each = []
-        for number, one in enumerate(self.config.vertices):
+        for number, one in enumerate(self.vertices):
             now = one.parallelism
             wanted = {"same": now, "up": now + 1, "down": now - 1, "mixed": now + (1 if number % 2 else -1)}.get(how)
             most = min(one.max_parallelism, max(MOST_PARALLELISM, now))
@@ -112,4 +115,14 @@ class Graph:
         for edge in self.edges:
             if edge.kind is EdgeKind.FORWARD:
                 each[edge.consumer] = replace(each[edge.consumer], parallelism=each[edge.producer].parallelism)
-        return replace(self.config, vertices=tuple(each))
+        return tuple(each)
+
+
+@lru_cache(maxsize=128)
+def _graph(vertices: tuple[JobVertex, ...], edges: tuple[Edge, ...]) -> Graph:
+    return Graph(vertices, edges)
+
+
+def graph_of(config: JobConfig) -> Graph:
+    """Returns the graph of a job. Jobs that are alike share it."""
+    return _graph(config.vertices, config.edges)

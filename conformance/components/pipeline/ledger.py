@@ -17,7 +17,7 @@ from conformance.components.pipeline.checkpoints import Checkpoint, Checkpoints
 from conformance.components.pipeline.config import PipelineScenarioConfig
 from conformance.components.pipeline.contents import Contents
 from conformance.components.pipeline.failures import Failures
-from conformance.components.pipeline.graph import Graph
+from conformance.components.pipeline.graph import graph_of
 from conformance.components.pipeline.records import Records, named
 from conformance.components.pipeline.threads import Threads
 from conformance.driver import Broken, FailureClass, PortLedger, Seen
@@ -90,7 +90,7 @@ class Ledger(PortLedger):
     def begin_job(self, config: ports.JobConfig) -> None:
         """Begins with a fresh job."""
         self.begin_life("live")
-        self.config, self.graph = config, Graph(config)
+        self.config, self.graph = config, graph_of(config)
         self.generation += 1
         cut = Contents(config.restored or _BEGINNING, self.graph)
         self.checkpoints.begin(cut)
@@ -241,7 +241,8 @@ class Ledger(PortLedger):
         """Notes that a fresh job is restored from a checkpoint, or starts without one."""
         self.snapped(seen, checkpoint)
         settings = replace(self.config.settings, recovery=Recovery(recovery), output_on_downstream=output_on_downstream)
-        self.begin_job(replace(self.graph.rescaled(parallelism), settings=settings, restored=seen.value))
+        vertices = self.graph.rescaled(parallelism)
+        self.begin_job(replace(self.config, vertices=vertices, settings=settings, restored=seen.value))
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
     def triggered(self, seen: Seen[ports.Triggered], kind: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from conformance.components.pipeline.config import PipelineScenarioConfig
-from conformance.components.pipeline.graph import Graph
+from conformance.components.pipeline.graph import Graph, graph_of
 from conformance.driver import Levels, Operands
 from conformance.ports import FailureTarget, Until
 
@@ -36,10 +36,10 @@ class Image:
 
     def __init__(self, old: Graph, new: Graph) -> None:
         self.old, self.new = old, new
-        self.vertices = [self._vertex(vertex) for vertex in range(len(old.config.vertices))]
+        self.vertices = [self._vertex(vertex) for vertex in range(len(old.job.vertices))]
 
     def _vertex(self, vertex: int) -> int:
-        old, new = self.old.config.vertices, self.new.config.vertices
+        old, new = self.old.job.vertices, self.new.job.vertices
         kind = old[vertex].kind
         alike = [at for at, one in enumerate(new) if one.kind is kind]
         if alike:
@@ -50,20 +50,20 @@ class Image:
     def subtask(self, vertex: int, subtask: int) -> tuple[int, int]:
         """The task that stands for one."""
         there = self.vertices[vertex]
-        return there, min(subtask, self.new.config.vertices[there].parallelism - 1)
+        return there, min(subtask, self.new.job.vertices[there].parallelism - 1)
 
     def task(self, number: int) -> int | None:
         """The number of the task that stands for the one with this number."""
         if number >= len(self.old.tasks):
             return None
-        return self.new.config.task(*self.subtask(*self.old.tasks[number]))
+        return self.new.job.task(*self.subtask(*self.old.tasks[number]))
 
     def split(self, split: int) -> int | None:
         """The split that stands for one."""
         for vertex in self.old.sources:
-            mine = self.old.config.splits_of(vertex)
+            mine = self.old.job.splits_of(vertex)
             if split in mine:
-                there = self.new.config.splits_of(self.vertices[vertex])
+                there = self.new.job.splits_of(self.vertices[vertex])
                 return there[min(split - mine.start, len(there) - 1)]
         return None
 
@@ -109,7 +109,7 @@ def moving(
     """Returns the function that moves steps to another job. `operands`: by step, the names of its operands."""
 
     def moved(config: PipelineScenarioConfig, steps: Steps, other: PipelineScenarioConfig) -> tuple[Operands, ...]:
-        here, there = Graph(config.job()), Graph(other.job())
+        here, there = graph_of(config.job()), graph_of(other.job())
         image = Image(here, there)
         found = []
         for name, *values in steps:
@@ -122,7 +122,7 @@ def moving(
             if None not in new:
                 found.append((name, *new))
             if name == "restore":
-                here, there = Graph(here.rescaled(values[1])), Graph(there.rescaled(values[1]))
+                here, there = (Graph(one.rescaled(values[1]), one.edges) for one in (here, there))
                 image = Image(here, there)
         return tuple(found)
 
