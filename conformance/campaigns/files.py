@@ -4,9 +4,9 @@
     DIR/blocks/                                the committed blocks, which alone count (see `shards`)
     DIR/findings/                              what was found out when the blocks were done (see `kept`)
     DIR/code.json                              the code at the start, and each changed code that was accepted later
-    DIR/runner.json                            the kind of the runner at the start, for a later resumption of the
-    campaign DIR/driver.lock                            locked by the process that runs the campaign DIR/result.json
-    the result
+    DIR/runner.json                            the kind of the runner at the start, for a later resumption
+    DIR/driver.lock                            locked by the process that runs the campaign
+    DIR/result.json                            the result
 
 A file whose name begins with a dot was incomplete when the campaign was stopped. Such files are ignored.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import partial
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -18,7 +19,7 @@ from conformance.engines import check, replay
 from conformance.engines.doctor import examine
 from conformance.engines.hypothesis_check import check_with_hypothesis
 from conformance.engines.replay import ReplayVerdict
-from conformance.ports import INTERFACES, Signal, find_implementation
+from conformance.ports import INTERFACES, Capability, DataAvailable, Implementation, Signal, find_implementation
 from conformance.ports.exact import are_signals, exact
 from conformance.ports.registry import is_own
 from conformance.ports.signatures import answer_type, operations
@@ -174,3 +175,30 @@ def test_a_component_of_others_may_have_other_types():
     assert "Expected `object`, got `dict` - at `$`" in counts.complaint({"a": 1.5})
     assert exact(tuple[dict[str, int], ...])(({"a": 1}, {}))
     assert not exact(tuple[dict[str, int], ...])(({"a": 1.5},))
+
+
+# ---- signals of other components -------------------------------------------------------------------------------------
+class Talkative(Implementation):
+    """The reference. Each fresh port has emitted a signal, which only some components have."""
+
+    name = "talkative"
+    inner = find_implementation("reference")
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        return self.inner.capabilities
+
+    def components(self):
+        return {name: partial(self.make, make) for name, make in self.inner.components().items()}
+
+    @staticmethod
+    def make(make: Any, config: Any) -> Any:
+        port = make(config)
+        port.emit(DataAvailable())
+        return port
+
+
+@pytest.mark.parametrize("component", COMPONENTS.values(), ids=lambda one: one.name)
+def test_a_signal_of_another_component_is_no_error_of_the_suite(component):
+    checked = check(Program(component, Talkative()), 3, "0")
+    assert checked.tally.scenarios == 3

@@ -226,7 +226,9 @@ class Ledger(PortLedger):
     def hear(self, signals: list[Signal]) -> None:
         """Learns what is under way and of what the coordinator was notified."""
         for signal in signals:
-            HEARD[type(signal)](self, signal)
+            heard = HEARD.get(type(signal))
+            if heard is not None:  # one of another component says nothing here
+                heard(self, signal)
         self.turns.tag = self.turns.current = ORDINARY
         if not self.turns.queue:
             self.settle()

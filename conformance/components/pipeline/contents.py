@@ -98,7 +98,7 @@ class Contents:
 
     def in_flight(self, paths: Mapping[int, Path]) -> Iterator[Run]:
         """Yields the records in flight on these paths."""
-        for number in {number for path in paths.values() for number in path}:
+        for number in sorted({number for path in paths.values() for number in path}):
             yield from self.flying.get(number, ())
 
     def written(self, sink: int) -> Records:

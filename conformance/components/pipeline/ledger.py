@@ -297,8 +297,8 @@ class Ledger(PortLedger):
         for signal in signals:
             if type(signal) is ThreadWoken:  # most are, and this is quicker
                 wake(signal.thread)
-            else:
-                _HEARS[type(signal)](self, signal)
+            elif (heard := _HEARS.get(type(signal))) is not None:  # one of another component says nothing here
+                heard(self, signal)
 
     def _end(self, number: int, how: str) -> Checkpoint | None:
         """Returns a checkpoint that has ended now, and is no longer pending."""

@@ -252,7 +252,7 @@ def who_acts_is_a_thread_of_the_job(ledger: Ledger, seen: Seen[tuple[str, ...]])
     if len(known) < len(seen.value):
         return Broken(DUPLICATED, "each thread has a name of its own", "two threads have one name")
     if strange := [name for (name,) in ledger.threads.awake if name not in known]:
-        return Broken(PROTOCOL, "only threads of the job are woken", f"{strange[0]} is none")
+        return Broken(PROTOCOL, "only threads of the job are woken", f"{strange[0]} is woken")
     return True
 
 
@@ -416,10 +416,9 @@ _said("a-checkpoint-fails-for-the-reason-it-gives", "I-57", "A checkpoint expire
       " subsumed.", CheckpointFailed)  # fmt: skip
 
 
-@rule(steps.trigger, steps.stop_with_savepoint, invariant="I-45", after_learning=True)
-def ids_of_checkpoints_increase(ledger: Ledger, seen: Seen[ports.Triggered]) -> Judgement:
-    """A checkpoint has a larger id than all before it, also over restarts and restores."""
-    return ledger.found.get("ids-of-checkpoints-increase") or seen.value.checkpoint > 0
+_said("ids-of-checkpoints-increase", "I-45", "A checkpoint has a larger id than all before it, also over restarts and"
+      " restores.", on=(steps.trigger, steps.stop_with_savepoint),
+      when=lambda ledger, seen: seen.value.checkpoint)  # fmt: skip
 
 
 @rule(steps.trigger, steps.trigger_after_the_end, invariant="I-45")
@@ -428,5 +427,6 @@ def a_checkpoint_is_refused_for_a_reason(ledger: Ledger, seen: Seen[ports.Trigge
     if seen.value.refused is None:
         return ledger.status is None or Broken(PROTOCOL, "the job is over, so no checkpoint is triggered", "one was")
     if seen.value.refused not in ledger.refusal(seen.operands[0]):
-        return Broken(PROTOCOL, "no such thing stands against a checkpoint", f"it was refused: {seen.value.refused}")
+        return Broken(PROTOCOL, f"a checkpoint is refused as {seen.value.refused} only where that is so",
+                      "one is refused, and it is not so")  # fmt: skip
     return seen.value.refused is not ports.Refusal.NOT_RUNNING
