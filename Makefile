@@ -66,7 +66,7 @@ campaign: announce venv ## STEPS steps on two references and a known bug; findin
 
 # The campaign of the tests is small: the tests search longer themselves.
 test: STEPS := 100000
-test: TAKES := make test: about 8 minutes on two idle cores, without the installation.
+test: TAKES := make test: about 9 minutes on two idle cores, without the installation.
 # Many tests start processes. Compiled once, each of them starts in half the time, also if Python may not write bytecode.
 test: campaign ## the test command: a small campaign, then every test that needs no JDK and no patience
 	$(BIN)/python -m compileall -q conformance reference_impl strategies tests
