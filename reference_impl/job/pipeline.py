@@ -160,8 +160,8 @@ class Pipeline(Faulty, PipelinePort):
         self.master.later(self.tasks[task].fail, error.reason)
 
     def is_current(self, task: JobTask) -> bool:
-        """J13. Whether no other attempt has taken the place of this one, and the job master knows it. A thread that has not
-        noticed it says nothing."""
+        """J13. Whether no other attempt has taken the place of this one, and the job master knows it. A thread that has
+        not noticed it says nothing."""
         return self.tasks[task.number] is task and not self.orphaned
 
     def changed(self, task: JobTask, state: TaskState, cause: str) -> None:
