@@ -118,9 +118,9 @@ class Recogniser:
 
     def _object(self, kind: type, slots: tuple[str, ...]) -> Callable[[Any, list[Any], dict[int, int]], None]:
         atoms, walk_value = self._atoms, self._value
-        readers: dict[tuple[str, ...], tuple[int, tuple[str, ...], Callable[[Any], Any]]] = {}
+        readers: dict[tuple[str, ...], tuple[str, tuple[str, ...], Callable[[Any], Any]]] = {}
         with_dict = kind.__dictoffset__ != 0
-        fixed = (0, slots, _reader(slots))
+        fixed = ("", slots, _reader(slots))
 
         def walk(value: Any, out: list[Any], met: dict[int, int]) -> None:
             if id(value) in met:
@@ -129,15 +129,15 @@ class Recogniser:
                 return
             met[id(value)] = len(met)
             out.append(kind)
-            number, names, read = fixed
+            has, names, read = fixed
             if with_dict:  # objects of one class may have different attributes
                 order = tuple(vars(value))
                 if order not in readers:
                     names = (*slots, *sorted(order))
                     same = next((one for one in readers.values() if one[1] == names), None)
-                    readers[order] = same or (len(readers) + 1, names, _reader(names))
-                number, names, read = readers[order]
-                out.append(number)
+                    readers[order] = same or (" ".join(names), names, _reader(names))
+                has, names, read = readers[order]
+                out.append(has)
             try:
                 values = read(value)
             except AttributeError:

@@ -7,27 +7,24 @@ and the fair drain is judged once from each state. `complete` means that the sco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.driver import ONE_ORDER, Bound, Broken, FailureClass, Move, Program, Violation, World
-from conformance.driver.step import FINISH, RUN
+from conformance.driver import ONE_ORDER, Broken, FailureClass, Program, Violation
+from conformance.driver.step import RUN
 from conformance.engines.check import Found
-from conformance.engines.digest import Recogniser, check_recognition
+from conformance.engines.expanding import Arrival, Counts, Expander, Failed, Key, Reached
 from conformance.engines.interruption import NEVER, Interruption
-from conformance.engines.recognition import Recognition, WideHash
-from conformance.engines.scope import Exchange, Scope, ScopeError
+from conformance.engines.recognition import Recognition
+from conformance.engines.scope import Scope
 from conformance.engines.tally import Signature
 from conformance.scenarios import Finding, Scenario, Step
-from conformance.scheduling import Edge, LockOrder, describe
+from conformance.scheduling import LockOrder, describe
 
 MOST_STATES = 1_000_000
-MOST_AT_ONCE = 1_000
-"""How many steps may happen at once before it is certain enough that they never end."""
 _ROOT = -1
 
-Counts = tuple[int, ...]
 Progress = Callable[[int, int, int], None]
 """Called with the depth, the number of states and the number of transitions so far."""
 
@@ -65,52 +62,26 @@ class Explorer:
 
         Raises: CannotRecognise if states cannot be recognised on this Python.
         """
-        check_recognition()
         self.program = program
         self.scope = scope
-        self.turns = turns if getattr(scope.config, "interleaving", "whole") == "fine" else (FINISH,)
+        self.expander = Expander(program, scope, turns, recognition)
         self.drain = drain
-        self._silent = program.without_judges()
-        self.recognition = recognition
-        self._recogniser = Recogniser()
-        self._hash = WideHash() if recognition is Recognition.HASH else None
-        self._bounds = tuple((key, bound) for key, bound in program.component.bounds.items() if key in scope.most)
-        self._bounding = {
-            kind.key: tuple(
-                (place, scope.most[key], bound)
-                for place, (key, bound) in enumerate(self._bounds)
-                if kind.key in bound.steps and not bound.variants
-            )
-            for kind in program.component.steps
-        }
-        self._cases = tuple(program.all_cases())
-        self._at_once = tuple(case for name in scope.at_once for case in self._cases if case.kind.name == name)
-        self._variants = {
-            name: scope.most[key] for key, bound in self._bounds if bound.variants for name in bound.steps
-        }
-        self._exchanges = scope.exchanges(program.component)
-        self._judging: dict[str, Move] = program.moves_in(scope.config)
-        self._orders = LockOrder()
         self._parents: list[int] = []
         self._steps: list[tuple[Step, ...]] = []
         """By state, the steps that lead to it from the state before it: one, and those that happened at once."""
-        self._counts: list[tuple[Any, ...]] = []
-        self._states: dict[Any, int] = {}
-        self._found: dict[Signature, tuple[tuple[Step, ...], Broken]] = {}
+        self._counts: list[Counts] = []
+        self._keys: list[Key] = []
+        self._states: dict[Key, int] = {}
+        self._found: dict[Signature, Shortest] = {}
         self._later: dict[int, Step] = {}
         """The states that were not drained, since the exploration does the first step of the drain too: that step."""
         self._next: dict[int, int] = {}
         """The states behind these steps, by the states before them."""
         self._drained: dict[int, Violation | None] = {}
         """What the drain of a state has violated."""
-        self._reached = _ROOT
-        """The state that was reached last."""
         self._stop: str | None = None
         self._limits: tuple[int, int | None] = (0, None)
         self._interruption = NEVER
-        self.transitions = 0
-        self.work = 0
-        """How many values the digests had so far. A million of them takes about a second, whatever the component is."""
 
     def explore(
         self,
@@ -126,9 +97,12 @@ class Explorer:
         Raises: ScopeError if the scope makes steps happen at once without end, or exchanges what is not alike.
         """
         self._stop = until
+        self.expander.orders_matter = until == ONE_ORDER
         self._limits = most_states, most_work
         self._interruption = interruption
-        frontier = self._begin()
+        frontier: list[int] = []
+        for event in self.expander.begin():
+            self._take(event, _ROOT, frontier)
         level = 0
         while frontier and (depth is None or level < depth) and not self._over():
             following: list[int] = []
@@ -137,180 +111,87 @@ class Explorer:
                 if self._over():
                     break
                 if progress is not None and not at % 256:
-                    progress(level, len(self._parents), self.transitions)
+                    progress(level, len(self._parents), self.expander.transitions)
             else:
                 frontier = following
                 level += 1
         undrained = self._settle()
         complete = bool(self._parents) and not frontier and not undrained
+        found = findings(self.program, self.scope, self._found, self.expander.orders)
         return Exploration(
-            self.program, self.scope, len(self._parents), self.transitions, level, complete, tuple(self._findings()),
-            self.recognition, interruption.requested, undrained,
+            self.program, self.scope, len(self._parents), self.expander.transitions, level, complete, found,
+            self.expander.recognition, interruption.requested, undrained,
         )  # fmt: skip
 
     def shortest(self, slug: str) -> int | None:
         """Returns how many steps the shortest run has in which the property failed; None if it did not fail."""
-        return min((len(steps) for signature, (steps, _) in self._found.items() if signature[0] == slug), default=None)
+        return min((len(one.steps) for signature, one in self._found.items() if signature[0] == slug), default=None)
 
     def _over(self) -> bool:
         """Return whether the exploration ends before the next state."""
         states, work = self._limits
-        spent = len(self._parents) >= states or (work is not None and self.work >= work)
+        spent = len(self._parents) >= states or (work is not None and self.expander.work >= work)
         return spent or self._interruption.requested or self._done()
 
     def _done(self) -> bool:
         return self._stop is not None and any(signature[0] == self._stop for signature in self._found)
 
     # ---- states ------------------------------------------------------------------------------------------------------
-    def _begin(self) -> list[int]:
-        try:
-            world = World(self._silent, self.scope.config)
-            world.moves = self._judging
-            counts = self._go_on(world, (0,) * len(self._bounds))
-        except Violation as violation:
-            self._fail((), violation)
-            return []
-        following: list[int] = []
-        self._arrive(world, _ROOT, tuple(world.performed), counts, following)
-        return following
-
-    def _path(self, at: int) -> list[Step]:
+    def _path(self, at: int) -> tuple[Step, ...]:
         parts = []
         while at != _ROOT:
             parts.append(self._steps[at])
             at = self._parents[at]
-        return [step for part in reversed(parts) for step in part]
-
-    def _reach(self, at: int) -> World:
-        """Returns a world in this state. The steps on the way to it were judged before and are not judged again."""
-        world = World(self._silent, self.scope.config)
-        perform = world.perform
-        for step in self._path(at):
-            perform(step)
-        world.moves = self._judging
-        return world
+        return tuple(step for part in reversed(parts) for step in part)
 
     def _expand(self, at: int, following: list[int]) -> None:
         """Perform every step that is possible in a state."""
-        world: World | None = self._reach(at)
-        assert world is not None
-        for step, after in list(self._possible(world, at)):
-            if world is None:
-                world = self._reach(at)
-            before = len(world.performed)
-            self.transitions += 1
-            try:
-                world.perform(step)
-                counts = self._go_on(world, after)
-            except Violation as violation:
-                self._fail(tuple(world.performed), violation)
-                if step == self._later.get(at):
-                    self._drained[at] = violation.with_traceback(None)
-                world.close()
-                world = None
-                if self._done():
-                    return
-                continue
-            if world.kernel is not None and len(world.kernel.order.edges):
-                self._orders.absorb(world.kernel.order)
-            if not self._arrive(world, at, tuple(world.performed[before:]), counts, following):
-                world = None
-            if step == self._later.get(at):
-                self._next[at] = self._reached
-        if world is not None:
-            world.close()
+        for event in self.expander.expand(Reached(self._path(at), self._counts[at], self._keys[at])):
+            self._take(event, at, following)
+            if type(event) is Failed and self._done():
+                return
 
-    def _go_on(self, world: World, counts: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Perform the steps that happen at once. Returns the counts after them. Raises: Violation, ScopeError."""
-        for _ in range(MOST_AT_ONCE):
-            following = next((one for case in self._at_once for one in self._enabled(world, case, counts)), None)
-            if following is None:
-                return counts
-            self.transitions += 1
-            step, counts = following
-            world.perform(step)
-        last = ", ".join(sorted({step[0] for step in world.performed[-MOST_AT_ONCE // 2 :]}))
-        raise ScopeError(f"if these steps happen at once, nothing else ever happens: {last}")
+    def _take(self, event: Arrival | Failed, at: int, following: list[int]) -> None:
+        """Take note of what a step from a state has led to."""
+        later = self._later.get(at)
+        if isinstance(event, Failed):
+            self._fail(event.steps, event.violation, 2 * len(self._parents) - 1)
+            if event.step == later:
+                self._drained[at] = event.violation.with_traceback(None)
+            return
+        number = self._arrive(event, at, following)
+        if event.step == later:
+            self._next[at] = number
 
-    def _arrive(
-        self, world: World, parent: int, steps: tuple[Step, ...], counts: tuple[Any, ...], following: list[int]
-    ) -> bool:
-        """Add the state that steps have reached, if it is new, and judge the drain from it.
-
-        Returns whether the steps did not change the state, so that the world can be used for the next step.
-        """
-        key = self._key(world, counts)
-        known = self._states.get(key)
+    def _arrive(self, event: Arrival, parent: int, following: list[int]) -> int:
+        """Returns the number of the state that a step has reached. If it is new, add it and judge the drain from it."""
+        known = self._states.get(event.key)
         if known is not None:
-            self._reached = known
-            if known == parent and not self._exchanges:
-                del world.performed[-len(steps) :]
-                return True
-            world.close()
-            return False
-        number = self._reached = len(self._parents)
-        self._states[key] = number
-        for exchange in self._exchanges:
-            self._states.setdefault(self._key_of(exchange, world.performed), number)
+            return known
+        world = event.world
+        assert world is not None
+        number = len(self._parents)
+        self._states[event.key] = number
+        for key in self.expander.exchanged(tuple(world.performed)):
+            self._states.setdefault(key, number)
         self._parents.append(parent)
-        self._steps.append(steps)
-        self._counts.append(counts)
+        self._steps.append(event.steps)
+        self._counts.append(event.counts)
+        self._keys.append(event.key)
         following.append(number)
-        later = self._drains_later(world, counts) if self.drain else None
+        # A violation with which the exploration ends is a shortest one only if each state is drained at once.
+        later = self.expander.drains_later(world, event.counts) if self.drain and self._stop is None else None
         if later is not None:
             self._later[number] = later
         elif self.drain:
-            self._drain(world, number)
-        world.close()
-        return False
+            self._note(number, self.expander.drain(world))
+        return number
 
-    def _key(self, world: World, counts: tuple[Any, ...]) -> tuple[Any, ...] | bytes:
-        """Returns what distinguishes a state from others."""
-        digest = self._recogniser.digest(world)
-        self.work += len(digest)
-        orders = self._orders_that_count(world)
-        return (counts, digest, orders) if self._hash is None else self._hash.of((counts, orders, *digest))
-
-    def _key_of(self, exchange: Exchange, steps: list[Step]) -> tuple[Any, ...] | bytes:
-        """Returns what distinguishes the state from others that is reached with the values exchanged. Raises:
-        ScopeError."""
-        world = World(self._silent, self.scope.config)
-        counts: tuple[Any, ...] = (0,) * len(self._bounds)
-        for step in exchange(steps):
-            counted = self._count(step[0], step[1:], counts)
-            if counted is None or not world.enabled(step):
-                raise ScopeError(f"{self.scope.alike} is not alike: {list(step)} is not possible with values exchanged")
-            world.perform(step)
-            counts = counted
-        key = self._key(world, counts)
-        world.close()
-        return key
-
-    def _drain(self, world: World, number: int) -> None:
-        """Judge the drain of a state."""
-        world.moves = self._judging
-        self._drained[number] = None
-        try:
-            world.drain()
-        except Violation as violation:
-            self._fail(tuple(self._path(number)), violation)
-            self._drained[number] = violation.with_traceback(None)
-
-    def _drains_later(self, world: World, counts: tuple[Any, ...]) -> Step | None:
-        """Returns the first step of the drain of this state, if the exploration will do it from here too: the rest of
-        the drain is then the drain of the state behind it.
-
-        None if the exploration ends with the first violation, which is a shortest one only if each state is drained at
-        once.
-        """
-        if self._stop is not None or (world.kernel is not None and world.kernel.in_flight):
-            return None
-        step = world.program.component.drain.first(world.ledger)
-        possible = step is not None and world.enabled(step)
-        if step is None or not possible:
-            return None
-        key = world.case(step).kind.key
-        return step if self._count(key, step[1:], counts) is not None else None
+    def _note(self, number: int, violation: Violation | None) -> None:
+        """Take note of what the drain of a state has violated, if anything."""
+        self._drained[number] = violation
+        if violation is not None:
+            self._fail(self._path(number), violation, 2 * number)
 
     def _settle(self) -> int:
         """Find out what the drains have violated that were left to later states. A drain that leads to a state that was
@@ -326,9 +207,7 @@ class Explorer:
                 if following is None or following in way:
                     if self._interruption.requested:
                         break
-                    world = self._reach(way[-1])
-                    self._drain(world, way[-1])
-                    world.close()
+                    self._note(way[-1], self.expander.drain_from(self._path(way[-1])))
                 else:
                     way.append(following)
             if way[-1] not in self._drained:
@@ -337,97 +216,49 @@ class Explorer:
             violation = self._drained[way[-1]]
             for number in way:
                 self._drained[number] = violation
-            if violation is not None:
-                self._fail(tuple(self._path(at)), violation)
+            self._note(at, violation)
         return undrained
 
-    def _orders_that_count(self, world: World) -> frozenset[Edge]:
-        """Returns the lock orders so far, which matter only if the exploration looks for a contradiction of them in one
-        run. `_findings` compares the orders of all runs."""
-        return (
-            frozenset(world.kernel.order.edges) if self._stop == ONE_ORDER and world.kernel is not None else frozenset()
-        )
-
-    def _possible(self, world: World, at: int) -> Iterator[tuple[Step, tuple[Any, ...]]]:
-        """Yields the steps that the ledger enables and the scope allows, each with the counts after it."""
-        counts = self._counts[at]
-        for case in self._cases:
-            yield from self._enabled(world, case, counts)
-        for thread in world.threads.values():
-            if thread.runnable:
-                for turn in self._turns(at, thread.name):
-                    yield turn, counts
-
-    def _enabled(self, world: World, case: Move, counts: tuple[Any, ...]) -> Iterator[tuple[Step, tuple[Any, ...]]]:
-        """Yields the steps of one case that the ledger enables and the scope allows, each with the counts after it."""
-        key = case.kind.key
-        for operands in world.choices_of(case)[: self._variants.get(key)]:
-            counted = self._count(key, operands, counts)
-            if counted is not None:
-                yield (case.kind.name, *operands), counted
-
-    def _turns(self, at: int, name: str) -> Iterator[Step]:
-        """Yields the turns of a paused thread in a state: to its next pause, to its end, to the pauses in between."""
-        if RUN in self.turns:
-            yield RUN, name, ""
-        if FINISH in self.turns:
-            yield FINISH, name
-        if len(self.turns) > 1:
-            for stop in self._pauses(at, name)[1:]:
-                yield RUN, name, stop
-
-    def _pauses(self, at: int, name: str) -> list[str]:
-        """Returns the names of the places where a paused thread can pause until its operation ends or must wait."""
-        world = self._reach(at)
-        thread, found = world.threads[name], dict[str, None]()
-        try:
-            while thread.runnable:
-                world.perform((RUN, name, ""))
-                if thread.runnable and thread.waits_for is not None:
-                    found[thread.waits_for.name] = None
-        except Violation:
-            pass  # the turn to the end breaks the same property
-        world.close()
-        return list(found)
-
-    def _count(self, key: str, operands: tuple[Any, ...], counts: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Returns the counts after a step of this case; None if they are higher than the scope allows."""
-        for place, most, bound in self._bounding.get(key, ()):
-            counted = _one_more(counts[place], operands, bound)
-            if (max(counted.values()) if isinstance(counted, _Each) else counted) > most:
-                return None
-            counts = (*counts[:place], counted, *counts[place + 1 :])
-        return counts
-
     # ---- findings ----------------------------------------------------------------------------------------------------
-    def _fail(self, steps: tuple[Step, ...], violation: Violation) -> None:
-        known = self._found.get(violation.signature)
-        if known is None or len(steps) < len(known[0]):
-            self._found[violation.signature] = steps, violation.broken
+    def _fail(self, steps: tuple[Step, ...], violation: Violation, position: int) -> None:
+        """Keep the shortest violation of each signature, and of several the one that was met first.
 
-    def _findings(self) -> Iterator[Found]:
-        name = self.program.implementation.name
-        for signature, (steps, broken) in sorted(self._found.items()):
-            evidence = Finding(signature[0], signature[1], name)
-            scenario = Scenario(self.program.component.name, self.scope.config, steps, evidence)
-            yield Found(signature, broken.owed, broken.observed, scenario, 1)
-        cycle = self._orders.cycle() if ONE_ORDER in self.program.places else ()
-        if cycle and not any(signature[0] == ONE_ORDER for signature in self._found):
-            # No single run has the contradiction, but several runs together have: each of the orders is possible.
-            owed = "threads that can run at the same time must take locks in one order"
-            signature = ONE_ORDER, FailureClass.DEADLOCKED.value, "across-runs"
-            scenario = Scenario(self.program.component.name, self.scope.config, ())
-            yield Found(signature, owed, f"in different runs: {describe(cycle)}", scenario, 1)
+        `position`: twice the number of the state from which a drain is judged; that of a step stands between two
+        states. So it does not matter when a drain is judged."""
+        keep(self._found, violation.signature, Shortest((len(steps), position), steps, violation.broken))
 
 
-class _Each(dict[Any, int]):
-    """Counts by first operand. It is hashable, because it is never changed: every count makes a new one."""
+@dataclass(frozen=True, slots=True)
+class Shortest:
+    """The shortest run so far that has violated a property."""
 
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(tuple(sorted(self.items())))
+    rank: tuple[Any, ...]
+    """How many steps it has, and where the exploration has met it."""
+    steps: tuple[Step, ...]
+    broken: Broken
 
 
-def _one_more(count: Any, operands: tuple[Any, ...], bound: Bound) -> Any:
-    if not bound.each:
-        return count + 1
-    return _Each({**(count or {}), operands[0]: (count or {}).get(operands[0], 0) + 1})
+def keep(found: dict[Signature, Shortest], signature: Signature, one: Shortest) -> None:
+    """Keep a run, if no shorter one that was violated in the same way is known."""
+    known = found.get(signature)
+    if known is None or one.rank < known.rank:
+        found[signature] = one
+
+
+def findings(
+    program: Program, scope: Scope, found: Mapping[Signature, Shortest], orders: LockOrder
+) -> tuple[Found, ...]:
+    """Returns the findings of an exploration. `orders`: those in which the threads of all runs have taken locks."""
+    result = []
+    for signature, one in sorted(found.items()):
+        evidence = Finding(signature[0], signature[1], program.implementation.name)
+        scenario = Scenario(program.component.name, scope.config, one.steps, evidence)
+        result.append(Found(signature, one.broken.owed, one.broken.observed, scenario, 1))
+    cycle = orders.cycle() if ONE_ORDER in program.places else ()
+    if cycle and not any(signature[0] == ONE_ORDER for signature in found):
+        # No single run has the contradiction, but several runs together have: each of the orders is possible.
+        owed = "threads that can run at the same time must take locks in one order"
+        signature = ONE_ORDER, FailureClass.DEADLOCKED.value, "across-runs"
+        scenario = Scenario(program.component.name, scope.config, ())
+        result.append(Found(signature, owed, f"in different runs: {describe(cycle)}", scenario, 1))
+    return tuple(result)

@@ -99,13 +99,14 @@ def test_one_step_reaches_every_later_pause_of_an_operation():
     explored.explore(depth=3)
     far = 0
     for at in range(len(explored._parents)):
-        done = len(explored._path(at))
-        for thread in explored._reach(at).threads.values() if done < 3 else ():
-            for stop in explored._pauses(at, thread.name)[1:]:
-                world = explored._reach(at)
+        path, expander = explored._path(at), explored.expander
+        done = len(path)
+        for thread in expander.reach(path).threads.values() if done < 3 else ():
+            for stop in expander.pauses(path, thread.name)[1:]:
+                world = expander.reach(path)
                 world.perform((RUN, thread.name, stop))
                 assert world.performed[-1] == (RUN, thread.name, stop)
-                there = explored._states[(), explored._recogniser.digest(world), frozenset()]
+                there = explored._states[(), Recogniser().digest(world), frozenset()]
                 assert len(explored._path(there)) <= done + 1
                 far += 1
     assert far
@@ -117,7 +118,7 @@ def held_for_ever(at_once=False, **scope):
     given = {"checkpoints": 1, "events": 0, "reports": 1, "aborts": 1, "failures": 0, "most_turns": 1, **scope}
     made = Explorer(program, scope_of(program.component, {key: str(value) for key, value in given.items()}))
     if at_once:
-        made._drains_later = lambda world, counts: None  # type: ignore[method-assign]
+        made.expander.drains_later = lambda world, counts: None  # type: ignore[method-assign]
     return made
 
 

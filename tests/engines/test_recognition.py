@@ -9,7 +9,7 @@ from itertools import combinations
 
 import pytest
 
-from conformance.engines.digest import Recogniser
+from conformance.engines.digest import CannotRecognise, Recogniser
 from conformance.engines.recognition import HASH_BITS, Recognition, WideHash, collision_odds
 
 SHARED: list[int] = []
@@ -66,7 +66,7 @@ def test_a_hash_that_recognised_too_much_would_lose_states(monkeypatch):
 def test_hashes_do_not_depend_on_the_hash_seed():
     program = (
         "from conformance.engines.recognition import WideHash; wide = WideHash();"
-        "print([wide.of(one).hex() for one in (('a', 'b', 1), ('b', 'a', None), (b'x', frozenset('ab')))])"
+        "print([wide.of(one).hex() for one in (('a', 'b', 1), ('b', None), (frozenset('ab'), int, WideHash.of))])"
     )
     shown = [
         subprocess.run(
@@ -75,6 +75,41 @@ def test_hashes_do_not_depend_on_the_hash_seed():
         for seed in ("0", "1")
     ]
     assert shown[0] == shown[1]
+
+
+def test_hashes_do_not_depend_on_what_was_met_before():
+    one, other = WideHash(), WideHash()
+    other.of((object, 7, "b"))
+    assert one.of(("a", "b", WideHash)) == other.of(("a", "b", WideHash))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ((1,), (True,)),
+        ((1.0,), (1,)),
+        ((range(0),), (range(3, 2),)),
+        ((Recognition.HASH,), ("hash",)),
+        ((0.0,), (-0.0,)),
+    ],
+)
+def test_values_that_are_equal_have_one_hash(one, other):
+    """A digest is compared with `==`, and its hash must not tell apart what the digest does not."""
+    assert one == other
+    assert WideHash().of(one) == WideHash().of(other)
+
+
+def named_twice():
+    class Twin:
+        pass
+
+    return Twin
+
+
+@pytest.mark.parametrize("state", [(object(),), (named_twice(), named_twice()), ([].append,)])
+def test_what_another_process_would_not_know_is_refused(state):
+    with pytest.raises(CannotRecognise):
+        WideHash().of(state)
 
 
 @pytest.mark.parametrize(("states", "odds"), [(0, 0), (1, 0), (2, 2.0**-128), (2**32 + 1, 2.0**-65)])

@@ -33,7 +33,7 @@ def test_a_state_in_which_something_happens_at_once_is_no_state_of_its_own():
     assert made.explore().complete
     assert len(made._parents) > 20
     for at in range(len(made._parents)):
-        world = made._reach(at)
+        world = made.expander.reach(made._path(at))
         assert not world.choices("turn")
         assert not world.choices("reply")
 
