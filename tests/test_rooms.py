@@ -22,6 +22,7 @@ CHAIN = (
     ("conformance.cli",),
     ("conformance.suite",),
     ("conformance.reporting",),
+    ("conformance.exploring",),
     ("conformance.campaigns",),
     ("conformance.relations",),
     ("strategies",),
@@ -38,6 +39,7 @@ CHAIN = (
 BESIDES = {
     "conformance.driver": {"conformance.scheduling"},
     "conformance.engines": {"conformance.scheduling", "conformance.state_files"},
+    "conformance.exploring": {"conformance.scheduling"},
     "conformance.ports": {"conformance.state_files"},
     "conformance.relations": {"conformance.scheduling"},
     "conformance.reporting": {"conformance.state_files"},
@@ -54,13 +56,13 @@ BESIDES = {
 }
 """What the chain does not say. The package `conformance` itself is no room: it holds the version, for everybody."""
 
-NAMELESS = ("driver", "models", "engines", "campaigns", "reporting", "suite", "bridges/jsonl")
+NAMELESS = ("driver", "models", "engines", "campaigns", "exploring", "reporting", "suite", "bridges/jsonl")
 """Rooms in which no component is named: they are handed one, or look one up in what they are handed."""
 
 ONLY_IN = {
     "faker": ("strategies/texts.py",),
-    "pyspark": ("conformance/campaigns/spark*.py",),
-    "pyarrow": ("conformance/campaigns/spark*.py", "conformance/campaigns/store.py"),
+    "pyspark": ("conformance/campaigns/spark*.py", "conformance/exploring/spark*.py"),
+    "pyarrow": ("conformance/campaigns/spark*.py", "conformance/campaigns/store.py", "conformance/exploring/*.py"),
 }
 """Third parties that only some files may import."""
 

@@ -13,6 +13,7 @@ import os
 import platform
 import re
 import sys
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
@@ -68,6 +69,11 @@ class CodeLog(Struct, frozen=True):
 
 def code_of(plan: Plan, names: Names) -> Code:
     """Return the code with which this process would run a plan. Raises: UnusableImplementation."""
+    return code_by_names(plan.implementations, names)
+
+
+def code_by_names(implementations: Iterable[str], names: Names) -> Code:
+    """Return the code with which this process would run these implementations. Raises: UnusableImplementation."""
     files = {}
     for package in _PACKAGES:
         spec = find_spec(package)
@@ -85,7 +91,7 @@ def code_of(plan: Plan, names: Names) -> Code:
     if source is not None and module.partition(".")[0] not in _PACKAGES:
         files[f"components ({Path(source).name})"] = _hash(Path(source))
     versions = {}
-    for name in plan.implementations:
+    for name in implementations:
         implementation = names.here.find(name)
         versions[name] = implementation.version
         implementation.close()

@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from conformance import reporting
+from conformance.campaigns import CampaignError
+from conformance.campaigns.runners import cores
 from conformance.cli.checks import Searching, Wanted
 from conformance.cli.destinations import TO_FILE, TO_FOLDER
 from conformance.cli.guarding import followed, guarded
@@ -34,11 +36,12 @@ from conformance.cli.options import (
 from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines import load_known_failures
-from conformance.engines.apart import find
+from conformance.engines.apart import find, is_ours
 from conformance.engines.digest import CannotRecognise
 from conformance.engines.explore import MOST_STATES, Explorer
 from conformance.engines.recognition import Recognition
 from conformance.engines.scope import ScopeError, scope_of
+from conformance.exploring import ExplorationError, Explored, Machine, explore_into
 from conformance.ports import Limits, find_implementation
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, INTERRUPTED, VIOLATION, status_in_words
 from conformance.system.writing import NotWritten
@@ -177,10 +180,17 @@ def check(
 @click.option(
     "--recognition",
     type=click.Choice([one.value for one in Recognition]),
-    default=Recognition.EXACT.value,
-    show_default=True,
-    help="How states are recognised: exactly, or by a wide hash, which needs less memory.",
+    help="How states are recognised: exactly, or by a wide hash, which needs less memory.  [default: exact, or hash "
+    "with --into]",
 )
+@click.option(
+    "--into",
+    metavar="DIR",
+    type=TO_FOLDER,
+    help="Explore with many processes, into this folder, or go on with the exploration in it.",
+)
+@click.option("--runner", type=click.Choice(["processes"]), default="processes", show_default=True)
+@click.option("--workers", type=click.IntRange(1), help="How many processes.  [default: one for each core]")
 @click.option("--implementation", "name", default="reference", show_default=True)
 @step_seconds_option
 @memory_option
@@ -193,11 +203,21 @@ def check(
 )
 @json_option
 def explore(
-    component: str, scope: tuple[str, ...], depth: int | None, max_states: int, recognition: str, name: str,
-    step_seconds: float, memory: int, in_process: bool, report_folder: Path | None, json_path: Path | None,
+    component: str, scope: tuple[str, ...], depth: int | None, max_states: int, recognition: str | None,
+    into: Path | None, runner: str, workers: int | None, name: str, step_seconds: float, memory: int,
+    in_process: bool, report_folder: Path | None, json_path: Path | None,
 ) -> int:  # fmt: skip
-    """Judge every run within a small scope, breadth first. The first violation of each kind is a shortest one."""
+    """Judge every run within a small scope, breadth first. The first violation of each kind is a shortest one.
+
+    With --into, a limit ends the exploration after a level, and the same command goes on after Ctrl-C or a crash.
+    """
     check_components((component,))
+    if into is None and workers is not None:
+        raise click.UsageError("--workers goes with --into, the folder of an exploration by many processes")
+    if into is not None and recognition == Recognition.EXACT:
+        raise click.UsageError("--into recognises states by a wide hash: many processes have no common memory")
+    if into is not None and not (in_process or is_ours(name)):
+        raise click.UsageError(f"--into has no guard for {name}, which is not the suite's own; see --in-process")
     if bad := [one for one in scope if "=" not in one]:
         raise click.UsageError(f"--scope takes KEY=VALUE, found {bad[0]!r}")
     limits = Limits(step_seconds, memory)
@@ -210,17 +230,26 @@ def explore(
         program = followed(Program(COMPONENTS[component], implementation))
         try:
             within = scope_of(program.component, dict(one.split("=", 1) for one in scope))
-            explorer = Explorer(program, within, recognition=Recognition(recognition))
             with reporting.progress_bar(notes, f"{component}, states", None) as advance:
-                result = explorer.explore(
-                    depth, max_states, lambda level, states, transitions: advance(states, 0), interruption=interruption
-                )
-        except (ScopeError, CannotRecognise) as error:
+
+                def progress(level: int, states: int, transitions: int) -> None:
+                    advance(states, 0)
+
+                if into is None:
+                    explorer = Explorer(program, within, recognition=Recognition(recognition or Recognition.EXACT))
+                    result = explorer.explore(depth, max_states, progress, interruption=interruption)
+                else:
+                    what = Explored(component, name, tuple(sorted(scope)))
+                    machine = Machine(workers or cores())
+                    result = explore_into(into, what, machine, depth, max_states, progress, interruption)
+        except (ScopeError, CannotRecognise, ExplorationError, CampaignError) as error:
             raise click.UsageError(str(error)) from None
         out.print(reporting.exploration_table(result))
         reporting.print_findings(out, result)
         for line in reporting.exploration_lines(result):
             out.print(line, soft_wrap=True)
+        if into is not None and not result.complete:
+            out.print(f"What was explored is in {into}: the same command, with other limits, goes on from there.")
         if json_path is not None:
             reporting.write_json(json_path, reporting.exploration_document(result))
         if report_folder is not None and result.found:

@@ -7,7 +7,7 @@ new. A coroutine cannot be copied, so the steps that led to the state are perfor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -60,6 +60,10 @@ class Failed(NamedTuple):
     steps: tuple[Step, ...]
     """The steps from the beginning of the run."""
     violation: Violation
+
+
+def _nothing(world: World) -> None:
+    """Nobody looks."""
 
 
 class Expander:
@@ -116,10 +120,14 @@ class Expander:
         if world is not None:
             world.close()
 
-    def expand(self, at: Reached) -> Iterator[Arrival | Failed]:
-        """Perform every step that is possible in a state, in order. Raises: ScopeError."""
+    def expand(self, at: Reached, look: Callable[[World], None] = _nothing) -> Iterator[Arrival | Failed]:
+        """Perform every step that is possible in a state, in order. Raises: ScopeError.
+
+        `look` sees a run that has come to the state, and must not change it.
+        """
         world: World | None = self.reach(at.steps)
         assert world is not None
+        look(world)
         try:
             for place, (step, after) in enumerate(list(self._possible(world, at))):
                 if world is None:
@@ -269,13 +277,13 @@ class Expander:
         """Returns the counts after a step of this case; None if they are higher than the scope allows."""
         for place, most, bound in self._bounding.get(key, ()):
             counted = _one_more(counts[place], operands, bound)
-            if (max(counted.values()) if isinstance(counted, _Each) else counted) > most:
+            if (max(counted.values()) if isinstance(counted, Each) else counted) > most:
                 return None
             counts = (*counts[:place], counted, *counts[place + 1 :])
         return counts
 
 
-class _Each(dict[Any, int]):
+class Each(dict[Any, int]):
     """Counts by first operand. It is hashable, because it is never changed: every count makes a new one."""
 
     def __hash__(self) -> int:  # type: ignore[override]
@@ -285,4 +293,4 @@ class _Each(dict[Any, int]):
 def _one_more(count: Any, operands: tuple[Any, ...], bound: Bound) -> Any:
     if not bound.each:
         return count + 1
-    return _Each({**(count or {}), operands[0]: (count or {}).get(operands[0], 0) + 1})
+    return Each({**(count or {}), operands[0]: (count or {}).get(operands[0], 0) + 1})

@@ -1,0 +1,146 @@
+"""Explorations by many processes, in a folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.engines.interruption import OnRequest
+from conformance.exploring import ExplorationError, Machine, explore_into
+from conformance.exploring.folder import Folder
+from conformance.exploring.machine import HASH_BYTES
+from tests.exploring.scopes import DEQUE, DRAINS, EXCHANGES, SCOPES, SUBPARTITION, by_one_process, compared, explored
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(("component", "implementation", "scope"), SCOPES)
+def test_many_tasks_find_what_one_process_finds(tmp_path, component, implementation, scope):
+    one = by_one_process(component, implementation, scope)
+    many = explore_into(tmp_path, explored(component, implementation, scope), Machine(1))
+    assert one.complete
+    assert compared(many) == compared(one)
+
+
+@pytest.mark.parametrize("depth", [1, 3, 6])
+@pytest.mark.parametrize("what", [DRAINS, EXCHANGES, SUBPARTITION], ids=["drains", "exchanges", "subpartition"])
+def test_an_exploration_of_some_levels_judges_every_drain(tmp_path, what, depth):
+    one = by_one_process(*what, depth=depth)
+    assert not one.complete
+    assert compared(explore_into(tmp_path, explored(*what), Machine(1), depth)) == compared(one)
+
+
+@pytest.mark.parametrize(
+    ("what", "table", "fewest"),
+    [(SUBPARTITION, "left", 100), (SUBPARTITION, "drains", 20), (DRAINS, "broken", 100), (EXCHANGES, "states", 100)],
+)
+def test_the_scopes_have_what_could_go_wrong(tmp_path, what, table, fewest):
+    """Drains that are left to later states, drains that are owed, drains that break a property, states alike."""
+    folder = Folder(tmp_path)
+    explore_into(tmp_path, explored(*what), Machine(1))
+    rows = [
+        row
+        for level in range(len(list((tmp_path / "levels").iterdir())))
+        for batch in folder.read(level, table)
+        for row in batch.to_pylist()
+    ]
+    assert len(rows) >= fewest
+    assert table != "states" or all(len(one["others"]) == HASH_BYTES for one in rows)
+
+
+def test_two_processes_find_the_same(tmp_path):
+    many = explore_into(tmp_path, explored(*SUBPARTITION), Machine(2))
+    assert compared(many) == compared(by_one_process(*SUBPARTITION))
+
+
+@pytest.mark.parametrize("level", [0, 7])
+def test_an_exploration_that_was_killed_goes_on(tmp_path, level):
+    command = [sys.executable, "-m", "tests.exploring.killed", str(tmp_path), str(level)]
+    ended = subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert len(list((tmp_path / "levels").glob("*/level.json"))) == level + 1
+    assert compared(explore_into(tmp_path, explored(*DRAINS), Machine(1))) == compared(by_one_process(*DRAINS))
+
+
+def test_what_does_not_count_is_removed(tmp_path):
+    whole = explore_into(tmp_path, explored(*DRAINS), Machine(1), depth=12)
+    for level in (6, 9):  # as if a level had been torn off, and later ones were of another time
+        (tmp_path / "levels" / f"{level:05}" / "level.json").unlink()
+    kept = (tmp_path / "levels" / "00005" / "level.json").stat().st_mtime_ns
+    assert compared(explore_into(tmp_path, explored(*DRAINS), Machine(1), depth=12)) == compared(whole)
+    assert (tmp_path / "levels" / "00005" / "level.json").stat().st_mtime_ns == kept
+
+
+def test_an_exploration_that_has_ended_is_read(tmp_path):
+    whole = explore_into(tmp_path, explored(*DRAINS), Machine(1))
+    times = {one: one.stat().st_mtime_ns for one in tmp_path.rglob("*") if one.name != "driver.lock"}
+    assert compared(explore_into(tmp_path, explored(*DRAINS), Machine(1))) == compared(whole)
+    assert {one: one.stat().st_mtime_ns for one in tmp_path.rglob("*") if one.name != "driver.lock"} == times
+
+
+def test_a_limit_can_be_raised(tmp_path):
+    assert explore_into(tmp_path, explored(*DRAINS), Machine(1), depth=4).depth == 4
+    result = explore_into(tmp_path, explored(*DRAINS), Machine(1), depth=9)
+    assert compared(result) == compared(by_one_process(*DRAINS, depth=9))
+    limited = explore_into(tmp_path, explored(*DRAINS), Machine(1), most_states=300)
+    assert 300 <= limited.states < 600
+    assert not limited.complete
+
+
+def test_an_interrupted_exploration_says_what_is_missing_and_goes_on(tmp_path):
+    interruption = OnRequest()
+
+    def progress(level, states, transitions):
+        if level == 8:
+            interruption.request()
+
+    what = explored(*DRAINS)
+    seen = explore_into(tmp_path, what, Machine(1), progress=progress, interruption=interruption)
+    assert seen.interrupted
+    assert not seen.complete
+    assert 0 < seen.undrained < seen.states
+    assert compared(explore_into(tmp_path, what, Machine(1))) == compared(by_one_process(*DRAINS))
+
+
+def test_another_exploration_is_not_continued(tmp_path):
+    explore_into(tmp_path, explored(*DEQUE), Machine(1))
+    with pytest.raises(ExplorationError, match=r"of deque on reference with elements=2, and not of subpartition"):
+        explore_into(tmp_path, explored(*SUBPARTITION), Machine(1))
+
+
+def test_an_exploration_by_other_code_is_not_continued(tmp_path):
+    explore_into(tmp_path, explored(*DEQUE), Machine(1))
+    home = tmp_path / "exploration.json"
+    home.write_text(home.read_text().replace('"conformance/driver/world.py": "', '"conformance/driver/world.py": "0'))
+    with pytest.raises(ExplorationError, match=r"other code: conformance/driver/world.py is changed"):
+        explore_into(tmp_path, explored(*DEQUE), Machine(1))
+
+
+def test_a_folder_with_something_else_is_left_alone(tmp_path):
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(ExplorationError, match="not the folder of an exploration"):
+        explore_into(tmp_path, explored(*DEQUE), Machine(1))
+    assert (tmp_path / "letter.txt").read_text() == "dear"
+
+
+@pytest.mark.parametrize("damage", ["states", "level", "link"])
+def test_a_damaged_folder_is_named(tmp_path, damage):
+    there, elsewhere = tmp_path / "there", tmp_path / "elsewhere"
+    explore_into(there, explored(*DEQUE), Machine(1), depth=2)
+    if damage == "states":
+        (there / "levels" / "00001" / "states" / "part-0.parquet").write_bytes(b"PAR1")
+    elif damage == "level":
+        (there / "levels" / "00001" / "level.json").write_text('{"states": "many"}')
+    else:
+        shutil.move(there / "levels", elsewhere)
+        (there / "levels").symlink_to(elsewhere)
+    with pytest.raises(ExplorationError, match=r"levels.* is (damaged|a link)"):
+        explore_into(there, explored(*DEQUE), Machine(1))
+    if damage == "link":
+        assert len(list(elsewhere.iterdir())) == 3
