@@ -29,6 +29,7 @@ from conformance.cli.known_bugs import bugs
 from conformance.cli.legal_variants import variants
 from conformance.cli.one_scenario import replay_command, shrink
 from conformance.cli.options import drop_unwritable_output, flush, notes, say
+from conformance.cli.promoting import promote
 from conformance.cli.searching import check, explore
 from conformance.ports import NotChosen, UnusableImplementation
 from conformance.reporting.status import CONFORMS, INTERNAL, INTERRUPTED, NOT_WRITTEN, USAGE
@@ -120,3 +121,4 @@ for _command in (
     docs,
 ):
     cli.add_command(_command)
+campaign.add_command(promote)

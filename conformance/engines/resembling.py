@@ -27,8 +27,7 @@ def resembling(
     tried = [one for one in sorted(found, key=_length) if one.failure_class not in PATIENCE][:TRIED]
     counts = {
         name: _agreeing(known[name], tried, components)
-        for name in _candidates(tried, components)[:TRIED]
-        if name in known
+        for name in [one for one in _candidates(tried, components) if one in known][:TRIED]
     }
     agreeing = [name for name, count in counts.items() if count and 2 * count >= len(tried)]
     return tuple(sorted(agreeing, key=lambda name: (-counts[name], name))[:MOST])

@@ -70,6 +70,7 @@ from conformance.reporting.legal_variants import (
 from conformance.reporting.markdown import Report, story_markdown
 from conformance.reporting.page import check_index
 from conformance.reporting.progress import progress_bar
+from conformance.reporting.promoting import promote, promoted_lines
 from conformance.reporting.report_sections import report_page
 from conformance.reporting.reports_folder import conclude_folder, content_of_check, print_page, print_reports
 from conformance.reporting.screen import summaries
@@ -148,6 +149,8 @@ __all__ = [
     "print_variants",
     "print_verdicts",
     "progress_bar",
+    "promote",
+    "promoted_lines",
     "properties_document",
     "property_tables",
     "replay_document",

@@ -28,6 +28,8 @@ class Finding(Struct, frozen=True, omit_defaults=True):
     property: str
     failure_class: str
     implementation: str = ""
+    ticket: str = ""
+    """The ticket for which the scenario was put into a corpus; empty if it was not."""
 
 
 class Scenario(Struct, frozen=True):
