@@ -46,6 +46,7 @@ CONTENTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             "docs/tutorial",
             "docs/pytest",
             "docs/not-exercised",
+            "docs/exploration",
             "docs/jsonl-protocol",
             "examples/*/README",
         ),

@@ -110,7 +110,17 @@ class Spark:
             hand_out(blocks, run, commit_and_tell, jobs.places, jobs.stop)
 
     @contextmanager
-    def _context(self, plan: Plan) -> Iterator[tuple[Any, subprocess.Popen[bytes]]]:
+    def session(self) -> Iterator[tuple[Any, Callable[[], None]]]:
+        """Yield a SparkSession for other work than a campaign, and what ends its jobs. Raises: RunnerUnavailable."""
+        if problem := spark_problem(self._java, self._has):
+            raise RunnerUnavailable(problem)
+        with self._context(None) as (context, jvm):
+            from pyspark.sql import SparkSession
+
+            yield SparkSession(context), jvm.terminate
+
+    @contextmanager
+    def _context(self, plan: Plan | None) -> Iterator[tuple[Any, subprocess.Popen[bytes]]]:
         """Yield a SparkContext and its JVM. At the end, stop both and restore the environment variables."""
         from pyspark import SparkConf, SparkContext, java_gateway
 

@@ -11,7 +11,6 @@ with the next level. So drains are left in one direction only, and `settle` foll
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
@@ -26,8 +25,8 @@ from conformance.engines.explore import MOST_STATES, Exploration, findings, keep
 from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.recognition import Recognition
 from conformance.exploring.folder import Explored, Folder, Level
-from conformance.exploring.merging import Progress, Sums, settle
-from conformance.exploring.rows import DRAINS, STATES, pack, state_row, told_by
+from conformance.exploring.merging import Progress, Rest, Sums, settle
+from conformance.exploring.rows import STATES, pack, state_row, told_by
 from conformance.exploring.tasks import expander_of, work
 from conformance.system.writing import make_folder
 
@@ -41,8 +40,8 @@ class Runner(Protocol):
     def level(self, number: int, sums: Sums, progress: Progress) -> Level | None:
         """Write the tables of a level, from those of the levels before; None if an interruption came first."""
 
-    def drain(self, table: pa.Table) -> Iterator[tuple[pa.Table, pa.Table | None]]:
-        """Judge the drains of states. Yields parts of them, each with its violations; None after an interruption."""
+    def rest(self) -> Rest:
+        """Judge the drains that no further level will judge: those of the last level, and those that it owes."""
 
 
 def _quiet(level: int, states: int, transitions: int) -> None:
@@ -76,23 +75,13 @@ def explore_into(
                     sums = Sums(folder.levels[-1], sums.exchanges)  # what the interrupted level had does not count
                     break
                 folder.commit(level)
-            last = len(folder.levels) - 1
-            rest = [*folder.read(last, "states"), *folder.read(last, "drains")]
-            owed = pa.Table.from_batches([one.select(DRAINS.names) for one in rest], DRAINS)
-            broken, undrained = [], []
-            for part, violated in runner.drain(owed):
-                if violated is None:
-                    undrained += list(zip(part["key"].to_pylist(), part["order"].to_pylist(), strict=True))
-                else:
-                    broken += violated.to_pylist()
-        for one in broken:
-            sums.violated(one["broken"], one["order"], one["steps"])
-        settled = settle(folder, broken, undrained)
+            rest = runner.rest()
+            settled = settle(folder, rest, sums)
         for signature, found in settled.found.items():
             keep(sums.found, signature, found)
         complete = bool(sums.states) and not folder.levels[-1].reached and not settled.undrained
         return Exploration(
-            expander.program, expander.scope, sums.states, sums.transitions, last, complete,
+            expander.program, expander.scope, sums.states, sums.transitions, len(folder.levels) - 1, complete,
             findings(expander.program, expander.scope, sums.found, sums.orders), Recognition.HASH,
             interruption.requested, settled.undrained,
         )  # fmt: skip

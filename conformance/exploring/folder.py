@@ -139,6 +139,16 @@ class Folder:
             except (pa.ArrowException, OSError) as error:
                 raise ExplorationError(f"{file} is damaged: {error}") from error
 
+    def count(self, number: int, table: str) -> int:
+        """Returns how many rows a table of a level has. Raises: ExplorationError."""
+        count = 0
+        for file in self.place(number, table).glob("part-*.parquet"):
+            try:
+                count += pq.read_metadata(file).num_rows
+            except (pa.ArrowException, OSError) as error:
+                raise ExplorationError(f"{file} is damaged: {error}") from error
+        return count
+
     @contextmanager
     def writing(self, number: int, table: str) -> Iterator[pq.ParquetWriter]:
         """Yield what writes a table of a level. Raises: NotWritten."""
@@ -146,6 +156,10 @@ class Folder:
         path = self.place(number, table) / "part-0.parquet"
         with naming(path), pq.ParquetWriter(path, TABLES[table], compression="zstd") as writer:
             yield writer
+
+    def remove(self, place: Path) -> None:
+        """Remove what was made on the way. Raises: NotWritten."""
+        _remove(place)
 
     def _level(self, number: int) -> Path:
         return self.path / "levels" / f"{number:05}"

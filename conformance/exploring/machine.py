@@ -11,11 +11,23 @@ import pyarrow as pa
 from conformance.engines.interruption import Interruption
 from conformance.engines.processes import mapping
 from conformance.exploring.folder import Explored, Folder, Level
-from conformance.exploring.merging import Progress, Sums
-from conformance.exploring.rows import BROKEN, COUNT, DRAIN, DRAINS, EDGE, LATER, LEFT, OUT, REACHED, STATES, STEP
+from conformance.exploring.merging import Progress, Rest, Sums
+from conformance.exploring.rows import (
+    BROKEN,
+    COUNT,
+    DRAIN,
+    DRAINS,
+    EDGE,
+    LATER,
+    LEFT,
+    OUT,
+    REACHED,
+    STATES,
+    STEP,
+    keys_in,
+)
 from conformance.exploring.tasks import to_arrow, work_on_arrow
 
-HASH_BYTES = 16
 _FEW, _MANY = 64, 1_000
 """How many states a task has, at least and at most. One takes about two milliseconds."""
 _TASKS = 4
@@ -81,12 +93,19 @@ class Machine:
         left, drains = _settled(pa.concat_tables(later) if later else OUT.empty_table(), new)
         return self._write(number, {"states": found, "left": left, "drains": drains, "broken": _whole(broken)}, sums)
 
-    def drain(self, table: pa.Table) -> Iterator[tuple[pa.Table, pa.Table | None]]:
-        """Judge the drains of states. Yields parts of them, each with its violations; None after an interruption."""
-        parts = list(self._slices(table))
-        tasks = [(self._explored, "drain", _stream(part)) for part in parts]
-        for part, data in zip(parts, self._map(work_on_arrow, tasks), strict=True):
-            yield part, None if data is None else _read(data)
+    def rest(self) -> Rest:
+        """Judge the drains that no further level will judge: those of the last level, and those that it owes."""
+        last, broken, undrained = len(self._folder.levels) - 1, list[dict[str, Any]](), list[tuple[bytes, bytes]]()
+        for name in ("states", "drains"):
+            read = (batch.select(DRAINS.names) for batch in self._folder.read(last, name))
+            parts = list(self._slices(pa.Table.from_batches(read, DRAINS)))
+            tasks = [(self._explored, "drain", _stream(part)) for part in parts]
+            for part, data in zip(parts, self._map(work_on_arrow, tasks), strict=True):
+                if data is None:
+                    undrained += zip(part["key"].to_pylist(), part["order"].to_pylist(), strict=True)
+                else:
+                    broken += _read(data).to_pylist()
+        return Rest(broken, undrained)
 
     def _know(self) -> None:
         """Read which states there are, as far as they are not known yet."""
@@ -94,7 +113,7 @@ class Machine:
             for batch in self._folder.read(self._read, "states"):
                 self._known.update(batch.column("key").to_pylist())
                 for others in batch.column("others").to_pylist():
-                    self._known.update(_keys(others))
+                    self._known.update(keys_in(others))
             self._read += 1
 
     def _slices(self, table: pa.Table) -> Iterator[pa.Table]:
@@ -120,7 +139,7 @@ class Machine:
                 if key not in new:
                     places.append(place)
                     new[key] = key
-                    for one in _keys(others):
+                    for one in keys_in(others):
                         new.setdefault(one, key)
             parts.append(table.take(pa.array(places, pa.int64())))
         return pa.concat_tables(parts) if parts else found
@@ -146,10 +165,6 @@ def _settled(later: pa.Table, new: dict[bytes, bytes]) -> tuple[pa.Table, pa.Tab
         schema=LEFT,
     )
     return left, _as(DRAINS, later.take(pa.array(gone, pa.int64())))
-
-
-def _keys(others: bytes) -> Iterator[bytes]:
-    return (others[first : first + HASH_BYTES] for first in range(0, len(others), HASH_BYTES))
 
 
 def _only(table: pa.Table, kinds: list[str], kind: str) -> pa.Table:

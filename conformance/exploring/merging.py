@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -56,16 +56,27 @@ class Sums:
         return Level(self.states, self.transitions, reached, drains, broken, found, tuple(self._edges))
 
 
-def settle(folder: Folder, broken: Iterable[dict[str, Any]], undrained: Iterable[tuple[bytes, bytes]]) -> Settled:
+class Rest(NamedTuple):
+    """What was found out after the last level."""
+
+    broken: Iterable[dict[str, Any]]
+    """Rows of `BROKEN`."""
+    undrained: Iterable[tuple[bytes, bytes]]
+    """Key and order of the states from which the drain was not judged, because an interruption came first."""
+
+
+def settle(folder: Folder, rest: Rest, sums: Sums) -> Settled:
     """Find out what the drains have violated that were left to the states of later levels.
 
-    `broken`: rows of what was found out after the last level; `undrained`: key and order of the states from which no
-    drain was judged. The states behind others are always in the next level, so each level is looked at once.
+    The state behind another one is always in the next level, so each level is looked at once.
     """
     by_level: dict[int, dict[bytes, bytes | None]] = {}
-    for one in (*_rows(folder, "broken"), *broken):
+    for one in _rows(folder, "broken"):
         by_level.setdefault(_level(one["order"]), {})[one["key"]] = one["broken"]
-    for key, order in undrained:
+    for one in rest.broken:
+        by_level.setdefault(_level(one["order"]), {})[one["key"]] = one["broken"]
+        sums.violated(one["broken"], one["order"], one["steps"])
+    for key, order in rest.undrained:
         by_level.setdefault(_level(order), {})[key] = None
     settled = Settled()
     after: dict[bytes, bytes | None] = {}

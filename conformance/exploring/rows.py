@@ -16,6 +16,7 @@ import pyarrow as pa
 from conformance.driver import Broken, FailureClass, Violation, World
 from conformance.engines.expanding import Counts, Each, Expander, Failed, Reached
 from conformance.engines.explore import Shortest, keep
+from conformance.engines.recognition import HASH_BITS
 from conformance.engines.scope import ScopeError
 from conformance.engines.tally import Signature
 from conformance.scenarios import Step
@@ -54,6 +55,7 @@ REACHED, LATER, DRAIN, STEP, EDGE, COUNT = "reached", "later", "drain", "step", 
 """The kinds of rows in it: a state; a drain that another state does; a drain, or a step, that has violated a property;
 an order of locks; and how many transitions there were."""
 
+HASH_BYTES = HASH_BITS // 8
 MOST_PLACES = 1 << 16
 _BATCH = 2_000
 """How many rows are in one batch."""
@@ -98,6 +100,11 @@ def told_of(packed: bytes) -> Told:
 def edge_of(packed: bytes) -> Edge:
     """Returns the order of locks of a row."""
     return _EDGE.decode(packed)
+
+
+def keys_in(others: bytes) -> Iterator[bytes]:
+    """Yields the keys in a column `others`."""
+    return (others[first : first + HASH_BYTES] for first in range(0, len(others), HASH_BYTES))
 
 
 def state_row(order: bytes, at: Reached) -> dict[str, Any]:

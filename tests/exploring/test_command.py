@@ -39,7 +39,8 @@ def test_a_command_goes_on_where_it_was_stopped(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--workers", "2"], "--workers goes with --into"),
+        (["--workers", "2"], "--workers go with --into"),
+        (["--into", "levels", "--master", "local[2]"], "--master goes with --runner spark"),
         (["--into", "levels", "--recognition", "exact"], "many processes have no common memory"),
         (["--into", "levels", "--implementation", "tests.hostile:Nobody"], "has no guard for tests.hostile:Nobody"),
     ],

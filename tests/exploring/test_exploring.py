@@ -14,7 +14,7 @@ import pytest
 from conformance.engines.interruption import OnRequest
 from conformance.exploring import ExplorationError, Machine, explore_into
 from conformance.exploring.folder import Folder
-from conformance.exploring.machine import HASH_BYTES
+from conformance.exploring.rows import HASH_BYTES
 from tests.exploring.scopes import DEQUE, DRAINS, EXCHANGES, SCOPES, SUBPARTITION, by_one_process, compared, explored
 
 ROOT = Path(__file__).parents[2]
