@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from typing import Any
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from conformance.engines.interruption import Interruption
 from conformance.engines.processes import mapping
+from conformance.exploring.errors import ExplorationError
 from conformance.exploring.folder import Explored, Folder, Level
 from conformance.exploring.merging import Progress, Rest, Sums
 from conformance.exploring.rows import (
@@ -33,7 +35,8 @@ _FEW, _MANY = 64, 1_000
 _TASKS = 4
 """How many tasks there are for each process at least, if there are enough states, so that none waits long."""
 
-Rows = dict[str, list[Any]]
+Task = tuple[Explored, str, bytes]
+"""What is explored, the name of a task, and its rows."""
 
 
 class Machine:
@@ -59,7 +62,7 @@ class Machine:
         folder = self._folder
         frontier = pa.Table.from_batches(folder.read(number - 1, "states"), STATES)
         owed = list(self._tasks("drain", pa.Table.from_batches(folder.read(number - 1, "drains"), DRAINS)))
-        made = self._map(work_on_arrow, [*self._tasks("expand", frontier), *owed])
+        made = self._done([*self._tasks("expand", frontier), *owed])
         met, later, broken = list[pa.Table](), list[pa.Table](), list[pa.Table]()
         new: dict[bytes, bytes] = {}
         for data in made:
@@ -100,12 +103,22 @@ class Machine:
             read = (batch.select(DRAINS.names) for batch in self._folder.read(last, name))
             parts = list(self._slices(pa.Table.from_batches(read, DRAINS)))
             tasks = [(self._explored, "drain", _stream(part)) for part in parts]
-            for part, data in zip(parts, self._map(work_on_arrow, tasks), strict=True):
+            for part, data in zip(parts, self._done(tasks), strict=True):
                 if data is None:
                     undrained += zip(part["key"].to_pylist(), part["order"].to_pylist(), strict=True)
                 else:
                     broken += _read(data).to_pylist()
         return Rest(broken, undrained)
+
+    def _done(self, tasks: list[Task]) -> Iterator[bytes | None]:
+        """Yield what comes out of tasks, in their order; None after an interruption. Raises: ExplorationError."""
+        try:
+            yield from self._map(work_on_arrow, tasks)
+        except BrokenProcessPool as error:
+            raise ExplorationError(
+                f"A process that explored into {self._folder.path} was killed, perhaps because memory was short. The "
+                "same command goes on with the level that it was working on."
+            ) from error
 
     def _know(self) -> None:
         """Read which states there are, as far as they are not known yet."""
@@ -121,7 +134,7 @@ class Machine:
         for first in range(0, table.num_rows, rows):
             yield table.slice(first, rows)
 
-    def _tasks(self, name: str, table: pa.Table) -> Iterator[tuple[Explored, str, bytes]]:
+    def _tasks(self, name: str, table: pa.Table) -> Iterator[Task]:
         for part in self._slices(table):
             yield self._explored, name, _stream(part)
 
@@ -129,7 +142,7 @@ class Machine:
         """Leave out the new states for which others stand. `new`: by key, the state that stands for it."""
         new.clear()
         parts = []
-        for data in self._map(work_on_arrow, list(self._tasks("exchange", found))):
+        for data in self._done(list(self._tasks("exchange", found))):
             if data is None:
                 return None
             table, places = _read(data), []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shutil
 import signal
@@ -106,6 +107,19 @@ def test_an_interrupted_exploration_says_what_is_missing_and_goes_on(tmp_path):
     assert not seen.complete
     assert 0 < seen.undrained < seen.states
     assert compared(explore_into(tmp_path, what, Machine(1))) == compared(by_one_process(*DRAINS))
+
+
+def test_a_process_that_is_killed_ends_the_exploration_which_goes_on(tmp_path):
+    others = set(multiprocessing.active_children())
+
+    def progress(level, states, transitions):
+        for child in set(multiprocessing.active_children()) - others:
+            child.kill()
+
+    what = explored(*SUBPARTITION)
+    with pytest.raises(ExplorationError, match=r"was killed.* same command goes on"):
+        explore_into(tmp_path, what, Machine(2), progress=progress)
+    assert compared(explore_into(tmp_path, what, Machine(1))) == compared(by_one_process(*SUBPARTITION))
 
 
 def test_another_exploration_is_not_continued(tmp_path):
