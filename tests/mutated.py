@@ -16,9 +16,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from conformance import cli
 from conformance.campaigns import Inline, make_plan, start
-from conformance.campaigns.files import CODE, PLAN, RESULT
-from conformance.campaigns.shards import BLOCKS, FINDINGS
+from conformance.campaigns.files import CODE, FINDINGS, PLAN, RESULT, WAVE, WAVES
+from conformance.campaigns.waves import SUM
 from conformance.reporting.status import INTERNAL
+from tests.campaigns.edited import sign
 from tests.hostile import bytes_of, damaged, mutations_of, resealed
 from tests.strange_states import state
 
@@ -51,6 +52,8 @@ class Kind(NamedTuple):
     """Whether the changed file gets the checksum that fits, so that what is in it is looked at."""
     again: Callable[[Path], None] = lambda folder: None
     """Prepares the folder for each file anew."""
+    then: Callable[[Path], None] = lambda folder: None
+    """What is done when the file was changed."""
 
 
 def _corpus(folder: Path) -> None:
@@ -68,7 +71,7 @@ def _brief_campaign(folder: Path) -> None:
 def _unfinish(folder: Path) -> None:
     """Only a campaign that goes on looks at the code that began it."""
     (folder / "campaign" / RESULT).unlink(missing_ok=True)
-    shutil.rmtree(folder / "campaign" / BLOCKS, ignore_errors=True)
+    shutil.rmtree(folder / "campaign" / WAVES, ignore_errors=True)
 
 
 def _states(folder: Path) -> None:
@@ -80,15 +83,19 @@ def _known(folder: Path) -> None:
     (folder / "known.toml").write_bytes(KNOWN)
 
 
-_BLOCK = f"campaign/{BLOCKS}/deque/0/0.json"
+_WAVE = f"campaign/{WAVES}/0/{WAVE}"
+_SUM = f"campaign/{WAVES}/0/sum/part-00000.parquet"
 _CHECK = ("check", "--component", "deque", "--scenarios", "1", "--implementation", "known-bug:B-D1")
 KINDS = (
     Kind("scenario", "scenario.json", ("replay", "scenario.json"), _corpus),
     Kind("plan of a campaign", f"campaign/{PLAN}", ("campaign", "status", "campaign"), _campaign),
     Kind("versions of a campaign's code", f"campaign/{CODE}", ("campaign", "resume", "campaign", "--runner", "inline"),
          _brief_campaign, again=_unfinish),
-    Kind("block", _BLOCK, ("campaign", "report", "campaign"), _campaign),
-    Kind("block with a checksum that fits", _BLOCK, ("campaign", "report", "campaign"), _campaign, sealed=True),
+    Kind("wave", _WAVE, ("campaign", "report", "campaign"), _campaign),
+    Kind("wave with a checksum that fits", _WAVE, ("campaign", "report", "campaign"), _campaign, sealed=True),
+    Kind("sum", _SUM, ("campaign", "report", "campaign"), _campaign, is_json=False),
+    Kind("sum with a checksum that fits", _SUM, ("campaign", "report", "campaign"), _campaign, is_json=False,
+         then=lambda folder: sign(folder / "campaign", SUM)),
     Kind("result", f"campaign/{RESULT}", ("campaign", "report", "campaign"), _campaign),
     Kind("result with a checksum that fits", f"campaign/{RESULT}", ("campaign", "report", "campaign"), _campaign,
          sealed=True),
@@ -116,6 +123,7 @@ def statuses(kind: Kind, count: int, folder: Path) -> Counter[int]:
     def read(data: bytes) -> None:
         kind.again(folder)
         path.write_bytes(data)
+        kind.then(folder)
         found[_status(kind.arguments)] += 1
 
     with contextlib.chdir(folder):

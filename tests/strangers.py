@@ -19,13 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from conformance.campaigns import Inline, make_plan, start
-from conformance.campaigns.files import PLAN, RESULT
+from conformance.campaigns.files import PLAN, RESULT, WAVE, WAVES
 from conformance.campaigns.seal import is_sealed
-from conformance.campaigns.shards import BLOCKS
+from conformance.campaigns.waves import BLOCKS, SUM
 from conformance.components.deque import DequeScenarioConfig
 from conformance.reporting.status import INTERNAL
 from conformance.scenarios import Finding, Scenario, encode_scenario
 from tests.bridges.conftest import PROGRAM
+from tests.campaigns.edited import change_block, change_sum, sign
 from tests.hostile import DEEP, SHAPES, remove_nested_folders, resealed
 from tests.meeting import CONFORMS, FOUND, INCONCLUSIVE, LIMITS, NOT_WRITTEN, REFUSED, ROOT, Case, Met, met
 from tests.mutated import KINDS, Kind, statuses, table
@@ -90,6 +91,11 @@ def _naming(name: str) -> bytes:
     return encode_scenario(Scenario("deque", DequeScenarioConfig(), (("add", 0),), finding)).encode()
 
 
+def _signed(folder: Path) -> None:
+    _write(folder / _SUM, DEEP)
+    sign(folder, SUM)
+
+
 def _polling(times: int) -> bytes:
     return encode_scenario(Scenario("deque", DequeScenarioConfig(), (("poll",),) * times)).encode()
 
@@ -141,7 +147,7 @@ def _unfinished(change: Callable[[Path], None]) -> Callable[[Path], None]:
     def changed(folder: Path) -> None:
         change(folder)
         (folder / RESULT).unlink()
-        shutil.rmtree(folder / BLOCKS)
+        shutil.rmtree(folder / WAVES)
 
     return changed
 
@@ -170,8 +176,8 @@ _CUTTING = b"""
 import os, pathlib
 really = os.open
 def cutting(path, *more, **options):
-    if "campaign/blocks" in str(path):
-        for one in pathlib.Path("campaign/blocks").rglob("*.json"):
+    if "campaign/waves" in str(path):
+        for one in pathlib.Path("campaign/waves").rglob("*.*"):
             os.truncate(one, one.stat().st_size // 2)
     return really(path, *more, **options)
 os.open = cutting
@@ -183,7 +189,9 @@ def _cut_off(folder: Path) -> None:
     _write(folder / "sitecustomize.py", _CUTTING)
 
 
-_BLOCK = f"{BLOCKS}/subpartition/0/0.json"
+_WAVE = f"{WAVES}/0/{WAVE}"
+_SUM = f"{WAVES}/0/{SUM}/part-00000.parquet"
+_BLOCK = f"{WAVES}/0/{BLOCKS}/part-00000.parquet"
 _TOUCH = "jsonl:sh -c 'touch escaped'"
 _INLINE = ("--runner", "inline")
 CASES = (
@@ -318,13 +326,22 @@ CASES = (
         RESULT, lambda one: _part(one).update(scenarios=10**18), sealed=True), "report"),
     _campaign("a result with 10¹⁸ steps", _edited(
         RESULT, lambda one: _part(one).update(steps=10**18), sealed=True), "report"),
-    _campaign("a block whose property is `../../x`", _edited(
-        _BLOCK, lambda one: _tally(one)["failures"][0].update(property="../../x"), sealed=True), "status"),
-    _campaign("a block with 10¹² scenarios", _edited(
-        _BLOCK, lambda one: _tally(one).update(scenarios=10**12), sealed=True), "status"),
-    _campaign("a block that somebody edited", _edited(_BLOCK, lambda one: _tally(one).update(steps=1)), "status"),
-    _campaign("pipe: a block", _pipe(_BLOCK), "status"),
-    _campaign("a block of 100,000 brackets", lambda folder: _write(folder / _BLOCK, DEEP), "status"),
+    _campaign("a block whose property is `../../x`", lambda folder: change_block(
+        folder, lambda one: _tally(one)["failures"][0].update(property="../../x")), "status", "--store"),
+    _campaign("a block with 10¹² scenarios", lambda folder: change_block(
+        folder, lambda one: _tally(one).update(scenarios=10**12)), "status", "--store"),
+    _campaign("a block with other steps", lambda folder: change_block(
+        folder, lambda one: _tally(one).update(steps=1)), "status", "--store"),
+    _campaign("a sum whose property is `../../x`", lambda folder: change_sum(
+        folder, lambda one: _tally(one)["failures"][0].update(property="../../x")), "status"),
+    _campaign("a sum with 10¹² scenarios", lambda folder: change_sum(
+        folder, lambda one: _tally(one).update(scenarios=10**12)), "status"),
+    _campaign("a wave that somebody edited", _edited(_WAVE, lambda one: one["totals"].update(steps=1)), "status"),
+    _campaign("pipe: a wave", _pipe(_WAVE), "status"),
+    _campaign("pipe: a sum", _pipe(_SUM), "status"),
+    _campaign("pipe: blocks", _pipe(_BLOCK), "status", "--store"),
+    _campaign("a wave of 100,000 brackets", lambda folder: _write(folder / _WAVE, DEEP), "status"),
+    _campaign("a sum of 100,000 brackets, with a checksum that fits", _signed, "status"),
     *WORDS,
 )  # fmt: skip
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from collections.abc import Callable
 
 import pytest
 
 from conformance import cli
 from conformance.campaigns import Inline, make_plan, start
-from conformance.campaigns.shards import all_paths
 from conformance.components.deque import DequeScenarioConfig
 from conformance.ports import NotChosen, UnusableImplementation, check_chosen, is_built_in
 from conformance.scenarios import Finding, Scenario, encode_scenario
@@ -78,8 +78,7 @@ def test_a_plan_and_a_result_do_not_choose_what_runs(stranger, tmp_path, capsys)
     (folder / "plan.json").write_text(
         json.dumps(json.loads((folder / "plan.json").read_text()) | {"implementations": [name]})
     )
-    for block in all_paths(folder):
-        block.unlink()
+    shutil.rmtree(folder / "waves")
     assert run("campaign", "resume", str(folder), "--runner", "inline") == 2
     (folder / "result.json").unlink()
     capsys.readouterr()
@@ -109,7 +108,7 @@ def test_a_campaign_of_ones_own_is_continued_with_the_line_that_it_ended_with(tm
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Inline, "run", interrupted)
+        patch.setattr(Inline, "opened", interrupted)
         names = ["--implementation", "reference", "--implementation", "tests.implementations:With"]
         small = ["--component", "subpartition", "--scenarios", "8"]
         assert run("campaign", "start", str(tmp_path / "c"), *names, *small, "--runner", "inline") == 130

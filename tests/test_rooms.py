@@ -62,7 +62,12 @@ NAMELESS = ("driver", "models", "engines", "campaigns", "exploring", "reporting"
 ONLY_IN = {
     "faker": ("strategies/texts.py",),
     "pyspark": ("conformance/campaigns/spark*.py", "conformance/exploring/spark*.py"),
-    "pyarrow": ("conformance/campaigns/spark*.py", "conformance/campaigns/store.py", "conformance/exploring/*.py"),
+    "pyarrow": (
+        "conformance/campaigns/spark*.py",
+        "conformance/campaigns/store.py",
+        "conformance/campaigns/tables.py",
+        "conformance/exploring/*.py",
+    ),
 }
 """Third parties that only some files may import."""
 

@@ -4,7 +4,8 @@ A plan says what to run, and a runner decides where. The result depends only on 
 prints the result.
 """
 
-from conformance.campaigns.campaign import Advance, Progress, Remembered, choose, remembered, resume, start
+from conformance.campaigns.campaign import Remembered, choose, remembered, resume, start
+from conformance.campaigns.course import Advance, Progress
 from conformance.campaigns.errors import CampaignError, CampaignInterrupted, RunnerUnavailable
 from conformance.campaigns.files import own
 from conformance.campaigns.loading import load, why_unchecked

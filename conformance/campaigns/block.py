@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 
 from conformance.campaigns.limit import limited
 from conformance.campaigns.names import Names
-from conformance.campaigns.plan import SCHEMA, Block, Plan
+from conformance.campaigns.plan import Block, Plan
 from conformance.driver import Components, Program, run_scenario
 from conformance.engines.audit import audit, is_audited
 from conformance.engines.compare import first_difference, outcome
@@ -23,7 +23,7 @@ from conformance.engines.corpus import corpus, replay_corpus
 from conformance.engines.exercise import Exercise, cases_of, exercise_of
 from conformance.engines.patience import Patience
 from conformance.engines.search import Search, numbered_seeds
-from conformance.engines.tally import Counter, Failure, Tally
+from conformance.engines.tally import Counter, Failure, Signature, Tally
 from conformance.ports import Implementation
 from conformance.scenarios import Scenario
 from conformance.scenarios.codec import ScenarioFile
@@ -90,9 +90,6 @@ class BlockResult(Struct, frozen=True, forbid_unknown_fields=True):
     differences: tuple[DifferenceRecord, ...] = ()
     lost: str | None = None
     """Why the block could not be run, or None. No scenario of a lost block counts."""
-    checksum: str = ""
-    """Set when the block is written."""
-    schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
 
 
 @dataclass(slots=True)
@@ -107,12 +104,24 @@ class Counts:
     def add(self, result: BlockResult, components: Components) -> None:
         """Add a result that is not lost."""
         for name, record in result.tallies.items():
-            self.tallies.setdefault(name, Tally()).merge(decode_tally(record, components))
+            self.add_tally(name, record, components)
         for one in result.differences:
-            failure = Failure(decode(one.scenario, components), "", "", one.count)
-            known = self.differences.setdefault((one.implementation, one.operation, one.field), failure)
-            if known is not failure:
-                known.absorb(failure)
+            self.add_difference(one, components)
+
+    def add_tally(self, name: str, record: TallyRecord, components: Components) -> None:
+        """Add what an implementation did."""
+        self.tallies.setdefault(name, Tally()).merge(decode_tally(record, components))
+
+    def add_failure(self, name: str, record: FailureRecord, components: Components) -> None:
+        """Add the failures of an implementation with one signature."""
+        self.tallies.setdefault(name, Tally()).fail(*decode_failure(record, components))
+
+    def add_difference(self, one: DifferenceRecord, components: Components) -> None:
+        """Add differences of an implementation in one field of one operation."""
+        failure = Failure(decode(one.scenario, components), "", "", one.count)
+        known = self.differences.setdefault((one.implementation, one.operation, one.field), failure)
+        if known is not failure:
+            known.absorb(failure)
 
 
 @contextmanager
@@ -287,14 +296,16 @@ def encode_tally(tally: Tally) -> TallyRecord:
     return TallyRecord(tally.scenarios, tally.steps, tally.closing_steps, exercised, failures, exercise_of(tally))
 
 
+def decode_failure(record: FailureRecord, components: Components) -> tuple[Signature, Failure]:
+    """Return the failure that `encode_tally` converted to `record`, with its signature."""
+    signature = record.property, record.failure_class, record.operation
+    scenario = decode(record.scenario, components)
+    return signature, Failure(scenario, record.owed, record.observed, record.count, record.first)
+
+
 def decode_tally(record: TallyRecord, components: Components) -> Tally:
     """Return the tally that `encode_tally` converted to `record`."""
-    failures = {
-        (one.property, one.failure_class, one.operation): Failure(
-            decode(one.scenario, components), one.owed, one.observed, one.count, one.first
-        )
-        for one in record.failures
-    }
+    failures = dict(decode_failure(one, components) for one in record.failures)
     tally = Tally(record.scenarios, record.steps, record.closing_steps, dict(record.exercised), failures)
     if record.exercise is not None:
         tally.settings, tally.unsure = cases_of(record.exercise), dict(record.exercise.unsure)

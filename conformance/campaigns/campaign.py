@@ -1,59 +1,31 @@
-"""Starts and resumes campaigns: claims a folder, runs the blocks, adds up their results and reduces the failures."""
+"""Starts and resumes campaigns: claims a folder, runs wave after wave, and reduces the failures."""
 
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
 
-from conformance.campaigns import files, shards
-from conformance.campaigns.block import BlockResult
+from conformance.campaigns import files, waves
 from conformance.campaigns.code import Code, CodeLog, code_of
 from conformance.campaigns.concluding import conclude
+from conformance.campaigns.course import Course, Progress, ignore
 from conformance.campaigns.errors import CampaignError, CampaignInterrupted, RunnerUnavailable
 from conformance.campaigns.kept_outcomes import Kept
 from conformance.campaigns.loading import load
 from conformance.campaigns.lock import held
-from conformance.campaigns.merge import baseline_steps, counting, merge
 from conformance.campaigns.names import SUITE, Names
-from conformance.campaigns.plan import Block, Plan, check_components
+from conformance.campaigns.plan import Plan, check_components
 from conformance.campaigns.result import CampaignResult
 from conformance.campaigns.runners import Inline, Processes, Runner, cores
 from conformance.campaigns.so_far import resume_command
-from conformance.campaigns.spark_runner import Spark
+from conformance.campaigns.spark_runner import Spark, is_connect
 from conformance.campaigns.spark_setup import FindJava, HasModule, find_java, has_module, spark_problem
 from conformance.ports import check_chosen
 from conformance.system.writing import NotWritten, make_folder
-
-
-@dataclass(frozen=True, slots=True)
-class Advance:
-    """The progress of a campaign.
-
-    `blocks` is the largest number of blocks that may be run. It is None for a goal in minutes; a goal in steps may be
-    reached with fewer blocks.
-    """
-
-    done: int
-    """The number of committed blocks."""
-    blocks: int | None
-    scenarios: int
-    """The sum over all implementations, as in `steps`."""
-    steps: int
-    note: str = ""
-    """An event that the user should know of, in one sentence; empty if there is none."""
-
-
-Progress = Callable[[Advance], None]
-
-
-def ignore(advance: Advance) -> None:
-    """Do nothing: the default of callers that do not watch the progress."""
 
 
 def choose(
@@ -63,11 +35,18 @@ def choose(
     java: FindJava = find_java,
     has: HasModule = has_module,
     names: Names = SUITE,
+    conf: Sequence[str] = (),
 ) -> tuple[Runner, str | None]:
     """Return the runner of this name. If `auto` cannot use Spark, also return a paragraph for the user that says why.
 
-    Raises: RunnerUnavailable if Spark was asked for and cannot be used; CampaignError if there is no such runner.
+    `conf`: settings of Spark, each as `key=value`.
+
+    Raises: RunnerUnavailable if Spark was asked for and cannot be used; CampaignError if there is no such runner, or if
+    a setting has another form.
     """
+    settings = _settings(conf)
+    if settings and name not in ("auto", "spark"):
+        raise CampaignError(f"--conf is a setting of Spark, which the runner {name} does not use.")
     if master is not None and name not in ("auto", "spark"):
         raise CampaignError(f"--master names a Spark cluster, which the runner {name} does not use.")
     if name == "inline":
@@ -76,12 +55,21 @@ def choose(
         return Processes(workers, names), None
     if name not in ("auto", "spark"):
         raise CampaignError(f"There is no runner {name!r}; there are auto, inline, processes and spark.")
-    problem = spark_problem(java, has)
+    problem = spark_problem(java, has, connects=is_connect(master))
     if problem is None:
-        return Spark(master, workers, java=java, has=has, names=names), None
-    if name == "spark" or master is not None:
+        return Spark(master, workers, java=java, has=has, names=names, conf=settings), None
+    if name == "spark" or master is not None or settings:
         raise RunnerUnavailable(problem)
     return Processes(workers, names), problem
+
+
+def _settings(conf: Sequence[str]) -> dict[str, str]:
+    """Return settings by their names. Raises: CampaignError if one has another form."""
+    pairs = [one.partition("=") for one in conf]
+    for one, (key, sign, _) in zip(conf, pairs, strict=True):
+        if not key.startswith("spark.") or not sign:
+            raise CampaignError(f"--conf {one}: this is no setting of Spark. It has the form spark.some.key=value.")
+    return {key: value for key, _, value in pairs}
 
 
 class Remembered(Struct, frozen=True):
@@ -128,7 +116,7 @@ def start(
             files.write(folder / files.PLAN, plan)
             files.write(folder / files.CODE, CodeLog((code_of(plan, runner.names),)))
             files.write(folder / files.RUNNER, Remembered(runner.name, _master_of(runner)))
-            make_folder(folder / shards.BLOCKS)
+            make_folder(folder / files.WAVES)
             return _run(folder, plan, runner, progress, clock)
         except RunnerUnavailable:
             files.give_up(folder)
@@ -164,7 +152,8 @@ def resume(
             return load(folder, runner.names.components)
         files.tidy(folder)
         _check_code(folder, code_of(plan, runner.names), accept_changed_code)
-        make_folder(files.own(folder, shards.BLOCKS))
+        make_folder(files.own(folder, files.WAVES))
+        waves.tidy(folder)
         return _run(folder, plan, runner, progress, clock)
 
 
@@ -189,85 +178,41 @@ def _check_code(folder: Path, now: Code, accept: bool) -> None:
 
 
 def _run(folder: Path, plan: Plan, runner: Runner, progress: Progress, clock: Callable[[], float]) -> CampaignResult:
-    """Run the blocks that are not committed yet, and write the result."""
-    feed = Feed(plan, clock, partial(files.committed, folder, plan, runner.names.components))
-
-    def commit(result: BlockResult) -> None:
-        files.commit(folder, result)
-        feed.committed(result)
-        progress(feed.advance())
-
+    """Run the waves that are not committed yet, and write the result."""
+    course = Course(folder, plan, runner.names.components, clock, progress)
     try:
-        runner.run(plan, iter(feed), commit, lambda note: progress(feed.advance(note)))
+        if course.has_work():
+            with runner.opened(plan) as running:
+                while course.has_work():
+                    course.run(running)
         return finish(folder, plan, runner.names, 1 if isinstance(runner, Inline) else cores())
     except KeyboardInterrupt:
-        raise CampaignInterrupted(f"The campaign was interrupted. {_kept(folder, plan, feed)}") from None
+        raise CampaignInterrupted(f"The campaign was interrupted. {_kept(folder, plan, course)}") from None
     except NotWritten as error:
-        raise error.going_on(resume_command(folder, plan), _committed(folder, feed)) from error
+        raise error.going_on(resume_command(folder, plan), _committed(folder, course)) from error
     except RunnerUnavailable:
         raise
     except CampaignError as error:
-        raise CampaignError(f"{error} {_kept(folder, plan, feed)}") from error
+        raise CampaignError(f"{error} {_kept(folder, plan, course)}") from error
+    finally:
+        with suppress(OSError):
+            waves.tidy(folder)  # a wave that was not committed takes room, and nobody needs it
 
 
 def finish(folder: Path, plan: Plan, names: Names, processes: int = 1) -> CampaignResult:
-    """Add up the committed blocks, reduce the failures in so many processes, and write the result."""
-    total = merge(counting(folder, plan, names.components), names.components)
+    """Reduce the failures in the newest sum in so many processes, and write the result."""
+    newest = waves.newest(folder, plan)
+    total = waves.sum_of(folder, plan, newest, names.components)
     result = conclude(plan, total, names, Kept(folder, plan, names.components), processes)
     files.write_result(folder, result)
     return result
 
 
-class Feed:
-    """Yields the blocks that are still to be run, until the goal is reached."""
-
-    def __init__(self, plan: Plan, clock: Callable[[], float], done: Callable[[Block], BlockResult | None]) -> None:
-        """`done` returns the result of a block that was committed earlier, or None."""
-        self._plan = plan
-        self._clock = clock
-        self._done = done
-        self._end = None if plan.minutes is None else clock() + 60 * plan.minutes
-        self._open: deque[Block] = deque()
-        """The blocks that were started, from the first one on that is not committed."""
-        self._steps: dict[Block, int] = {}
-        """The steps of those of them that are committed."""
-        self._steps_in_a_row = 0
-        self._blocks = self._scenarios = self._all_steps = 0
-
-    def __iter__(self) -> Iterator[Block]:
-        for block in self._plan.blocks():
-            if self._plan.steps is not None and self._steps_in_a_row >= self._plan.steps:
-                return
-            if self._end is not None and self._clock() >= self._end:
-                return
-            self._open.append(block)
-            before = self._done(block)
-            if before is None:
-                yield block
-            else:
-                self.committed(before)
-
-    def committed(self, result: BlockResult) -> None:
-        """Record a committed block. For a goal in steps, only blocks before the first uncommitted one count."""
-        self._blocks += 1
-        self._steps[result.block] = baseline_steps(self._plan, result)
-        while self._open and self._open[0] in self._steps:
-            self._steps_in_a_row += self._steps.pop(self._open.popleft())
-        self._scenarios += sum(tally.scenarios for tally in result.tallies.values())
-        self._all_steps += sum(tally.steps for tally in result.tallies.values())
-
-    def advance(self, note: str = "") -> Advance:
-        """Return the progress."""
-        return Advance(self._blocks, self._plan.number_of_blocks, self._scenarios, self._all_steps, note)
+def _kept(folder: Path, plan: Plan, course: Course) -> str:
+    return f"{_committed(folder, course)} Continue with: {resume_command(folder, plan)}"
 
 
-def _kept(folder: Path, plan: Plan, feed: Feed) -> str:
-    return f"{_committed(folder, feed)} Continue with: {resume_command(folder, plan)}"
-
-
-def _committed(folder: Path, feed: Feed) -> str:
-    done = feed.advance().done
+def _committed(folder: Path, course: Course) -> str:
+    done = course.committed
     blocks = "1 block was" if done == 1 else f"{done} blocks were"
-    return (
-        f"{blocks} committed, and {'is' if done == 1 else 'are'} in {folder / shards.BLOCKS}; there is no result yet."
-    )
+    return f"{blocks} committed, and {'is' if done == 1 else 'are'} in {folder / files.WAVES}; there is no result yet."

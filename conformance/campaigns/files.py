@@ -1,12 +1,12 @@
 """Reads and writes the folder of a campaign.
 
-    DIR/plan.json                              the plan
-    DIR/blocks/                                the committed blocks, which alone count (see `shards`)
-    DIR/findings/                              what was found out when the blocks were done (see `kept`)
-    DIR/code.json                              the code at the start, and each changed code that was accepted later
-    DIR/runner.json                            the kind of the runner at the start, for a later resumption
-    DIR/driver.lock                            locked by the process that runs the campaign
-    DIR/result.json                            the result
+    DIR/plan.json       the plan
+    DIR/waves/          what was run: only committed waves count (see `waves`)
+    DIR/findings/       what was found out when the blocks were done (see `kept_outcomes`)
+    DIR/code.json       the code at the start, and each changed code that was accepted later
+    DIR/runner.json     the kind of the runner at the start, for a later resumption of the campaign
+    DIR/driver.lock     locked by the process that runs the campaign
+    DIR/result.json     the result
 
 A file whose name begins with a dot was incomplete when the campaign was stopped. Such files are ignored.
 """
@@ -14,20 +14,17 @@ A file whose name begins with a dot was incomplete when the campaign was stopped
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from conformance.campaigns.block import BlockResult
-from conformance.campaigns.checking import check_block
 from conformance.campaigns.errors import CampaignError
 from conformance.campaigns.lock import LOCK
-from conformance.campaigns.plan import Block, Plan, check_components
-from conformance.campaigns.seal import Sealed, is_sealed, sealed
-from conformance.campaigns.shards import BLOCKS, FINDINGS, all_paths, check_layout, make_room, path_of, unfinished
+from conformance.campaigns.plan import Plan, check_components
+from conformance.campaigns.seal import Sealed, sealed
 from conformance.driver import Components
 from conformance.scenarios import SchemaError, canonical
 from conformance.scenarios.reading import Misshapen, Unreadable, decode_json, read_bytes
@@ -40,6 +37,11 @@ PLAN = "plan.json"
 CODE = "code.json"
 RUNNER = "runner.json"
 RESULT = "result.json"
+WAVES = "waves"
+WAVE = "wave.json"
+FINDINGS = "findings"
+FORMER = "blocks"
+"""Where earlier versions wrote each block as a file."""
 
 T = TypeVar("T", bound=Struct)
 
@@ -73,7 +75,7 @@ def give_up(folder: Path) -> None:
     for name in (PLAN, CODE, RUNNER):
         (folder / name).unlink(missing_ok=True)
     with suppress(OSError):  # there is something else in the folder, so it stays
-        (folder / BLOCKS).rmdir()
+        shutil.rmtree(folder / WAVES, ignore_errors=True)  # nothing in it was committed
         (folder / LOCK).unlink()
         folder.rmdir()
 
@@ -146,13 +148,14 @@ def read_with_bytes(path: Path, kind: type[T]) -> tuple[T, bytes]:
 def cure(path: Path) -> str:
     """What to do if a file of a campaign is damaged."""
     is_finding = path.parents[1].name == FINDINGS
-    is_block = not is_finding and path.name not in (PLAN, CODE, RUNNER, RESULT)
-    folder = path.parents[2] if is_finding else path.parents[3] if is_block else path.parent
+    is_wave = path.name == WAVE
+    folder = path.parents[2] if is_finding or is_wave else path.parent
     result = folder / RESULT
     resume = f"conformance campaign resume {shlex.quote(str(folder))}"
-    if is_block or is_finding:
-        these = [one for one, there in (("this file", path.exists()), (str(result), result.exists())) if there]
-        again = "make it" if is_finding else "run the block"
+    if is_wave or is_finding:
+        what, there = (f"the folder {path.parent}", True) if is_wave else ("this file", path.exists())
+        these = [one for one, is_there in ((what, there), (str(result), result.exists())) if is_there]
+        again = "make it" if is_finding else "run its blocks"
         return f"Delete {' and '.join(these)}, and {again} again with: {resume}"
     if path == result:
         return f"Delete this file, and add up the blocks again with: {resume}"
@@ -163,7 +166,7 @@ def read_plan(folder: Path, components: Components) -> Plan:
     """Read the plan of a campaign.
 
     Raises: CampaignError if there is no plan, if it names an unknown component, or if an earlier version of this suite
-    wrote its blocks; SchemaError if it is damaged.
+    ran its blocks; SchemaError if it is damaged.
     """
     path = folder / PLAN
     plan = read(path, Plan)
@@ -172,46 +175,30 @@ def read_plan(folder: Path, components: Components) -> Plan:
     return plan
 
 
-def commit(folder: Path, result: BlockResult) -> None:
-    """Write the result of a block, which makes the block count. A second commit writes the same bytes.
-
-    Raises: NotWritten.
-    """
-    write_sealed(folder, path_of(folder, result.block), result)
-
-
-def committed(folder: Path, plan: Plan, components: Components, block: Block) -> BlockResult | None:
-    """Return the result of a block, or None if it is not committed.
-
-    Raises: SchemaError, which names the file and the cure, if it is damaged, or if it is another block or a block of
-    another plan.
-    """
-    path = path_of(folder, block)
-    return _checked(folder, path, plan, components) if path.exists() else None
-
-
-def all_committed(folder: Path, plan: Plan, components: Components) -> Iterator[BlockResult]:
-    """Yield every committed block, by component and number. Raises: SchemaError, as `committed`."""
-    for path in all_paths(folder):
-        yield _checked(folder, path, plan, components)
-
-
-def _checked(folder: Path, path: Path, plan: Plan, components: Components) -> BlockResult:
-    result, data = read_with_bytes(path, BlockResult)
-    if result.plan != plan.digest:
-        raise SchemaError(f"{path}: this is a block of another plan than {PLAN} has. {cure(path)}")
-    if not is_sealed(data):
-        raise SchemaError(f"{path}: the checksum is not that of the file, which is damaged or changed. {cure(path)}")
-    try:
-        if path != path_of(folder, result.block):
-            raise ValueError(f"it holds the block {result.block.name}")
-        check_block(result, plan, components)
-    except ValueError as error:
-        raise SchemaError(f"{path}: this cannot be a block of the campaign: {error}. {cure(path)}") from None
-    return result
-
-
 def tidy(folder: Path) -> None:
     """Remove the files that were incomplete when the campaign was stopped. The caller must hold the lock."""
-    for path in unfinished(folder):
-        path.unlink(missing_ok=True)
+    homes = (folder / FINDINGS).iterdir() if (folder / FINDINGS).is_dir() else ()
+    for home in (folder, *homes):
+        for path in home.glob(".*.part"):
+            path.unlink(missing_ok=True)
+
+
+def make_room(folder: Path, path: Path) -> None:
+    """Make the folders for a file in the folder of a campaign.
+
+    Raises: CampaignError if one of them is a link; NotWritten.
+    """
+    for name in reversed(path.relative_to(folder).parents[:-1]):
+        if (one := folder / name).is_symlink():
+            raise CampaignError(f"{one} is a link out of the folder of the campaign, and nothing is written there.")
+    make_folder(path.parent)
+
+
+def check_layout(folder: Path) -> None:
+    """Raise a CampaignError if an earlier version of this suite wrote what was run."""
+    if (folder / FORMER).is_dir() and not (folder / WAVES).exists():
+        raise CampaignError(
+            f"An earlier version of this suite wrote the blocks in {folder / FORMER}, and this version cannot add them "
+            "up. Use the earlier version, or start the campaign again in another folder. Its result, if there is one, "
+            f"can be shown: conformance campaign report {folder}"
+        )

@@ -19,11 +19,11 @@ import msgspec
 from conformance.campaigns import files
 from conformance.campaigns.block import decode
 from conformance.campaigns.checking import check_known, check_property, check_scenario
+from conformance.campaigns.files import FINDINGS
 from conformance.campaigns.merge import Sum
 from conformance.campaigns.outcomes import Concluded, FindingRecord, ImplementationRecord, signature_of
 from conformance.campaigns.plan import Plan
 from conformance.campaigns.seal import is_sealed
-from conformance.campaigns.shards import FINDINGS
 from conformance.driver import Components
 from conformance.engines.check import Found
 from conformance.engines.tally import Failure, Signature

@@ -17,9 +17,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from conformance.campaigns.checking import check_scenario
-from conformance.campaigns.files import PLAN, RESULT, cure, read_plan, read_with_bytes
+from conformance.campaigns.files import FINDINGS, PLAN, RESULT, WAVES, cure, read_plan, read_with_bytes
 from conformance.campaigns.kept_outcomes import Kept
-from conformance.campaigns.merge import Sum, counting, merge
+from conformance.campaigns.merge import Sum
 from conformance.campaigns.outcomes import result_of
 from conformance.campaigns.plan import Plan, check_components
 from conformance.campaigns.result import (
@@ -31,7 +31,7 @@ from conformance.campaigns.result import (
     name_of,
 )
 from conformance.campaigns.seal import is_sealed
-from conformance.campaigns.shards import BLOCKS, FINDINGS
+from conformance.campaigns.waves import newest, sum_of
 from conformance.components import COMPONENTS
 from conformance.driver import Component, Components, Verdict
 from conformance.engines.check import verdict_if_applicable
@@ -61,9 +61,9 @@ def load(folder: Path, components: Components = COMPONENTS) -> CampaignResult:
     except ValueError as error:
         raise SchemaError(f"{path}: this cannot be the result of a campaign: {error}. {cure(path)}") from None
     due = None
-    if (folder / PLAN).exists() and (folder / BLOCKS).is_dir():
+    if (folder / PLAN).exists() and (folder / WAVES).is_dir():
         plan = read_plan(folder, components)
-        total = merge(counting(folder, plan, components), components)
+        total = sum_of(folder, plan, newest(folder, plan), components)
         try:
             _check_against(result, plan, total, bool(written.checksum))
         except ValueError as error:
@@ -83,8 +83,8 @@ def why_unchecked(folder: Path) -> str | None:
     """Return why the result in a folder cannot be compared with what it was made of, in a sentence; None if it can."""
     if not (folder / PLAN).exists():
         return f"There is no {PLAN} beside this result, so it was not compared with anything."
-    if not (folder / BLOCKS).is_dir():
-        return f"There are no {BLOCKS} beside this result, so it was not compared with them."
+    if not (folder / WAVES).is_dir():
+        return f"There are no {WAVES} beside this result, so it was not compared with them."
     if not (folder / FINDINGS).is_dir():
         return (
             f"There are no {FINDINGS} beside this result, so the scenarios, words and causes of its findings were not "

@@ -1,18 +1,21 @@
-"""Adds up blocks. The sum depends neither on their order nor on the processes that ran them."""
+"""Adds up blocks. The sum depends neither on their order nor on how they are grouped, nor on who ran them.
+
+Each runner adds with `fold`: inline and processes call it, and Spark calls it in its tasks, on the rows of some blocks,
+and then on what came of that.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
 
-from conformance.campaigns.block import BlockResult, Counts
-from conformance.campaigns.files import committed
-from conformance.campaigns.plan import Plan
+from conformance.campaigns.block import BlockResult, Counts, encode_differences, encode_tally
+from conformance.campaigns.plan import Block, Plan
+from conformance.campaigns.rows import Row, difference_of, failure_of, row_of_difference, rows_of_tally, tally_of
 from conformance.driver import Components
 from conformance.engines.tally import Failure, Tally
 
@@ -29,21 +32,72 @@ class LostBlock(Struct, frozen=True, rename={"failure_class": "class"}):
 
 
 @dataclass(slots=True)
+class Ran:
+    """The blocks of a component that were run."""
+
+    blocks: int = 0
+    scenarios: int = 0
+    """How many scenarios they have, on one implementation."""
+    seconds: float = 0.0
+    """How long they took. No result depends on it."""
+
+
+@dataclass(slots=True)
 class Sum:
     """The sum of blocks."""
 
     counts: dict[str, Counts] = field(default_factory=dict)
     """By component."""
     lost: list[LostBlock] = field(default_factory=list)
+    ran: dict[str, Ran] = field(default_factory=dict)
+    """By component, without the lost blocks."""
 
-    def add(self, result: BlockResult, components: Components) -> None:
+    def add(self, result: BlockResult, components: Components, seconds: float = 0.0) -> None:
         """Add a block, which was run here or was checked when it was read."""
         block = result.block
         if result.lost is not None:
-            reason = sys.intern(result.lost)  # the same for many blocks
-            self.lost.append(LostBlock(block.component, block.number, block.first, block.count, reason))
+            self._lose(block, result.lost)
+            return
+        self._ran(block.component, 1, block.count, seconds)
+        self.counts.setdefault(block.component, Counts()).add(result, components)
+
+    def add_row(self, row: Row, components: Components) -> None:
+        """Add a row of a block or of a sum. Raises: ValueError if it lacks a value or cannot be read."""
+        if row.kind == "lost":
+            self._lose(Block(row.component, row.block or 0, row.first or 0, row.scenarios or 0), row.reason or "")
+        elif row.kind == "block":
+            self._ran(row.component, row.count or 0, row.scenarios or 0, row.seconds or 0.0)
+            self.counts.setdefault(row.component, Counts())
+        elif row.implementation is None:
+            raise ValueError(f"a row of the kind {row.kind!r} names no implementation")
         else:
-            self.counts.setdefault(block.component, Counts()).add(result, components)
+            counts = self.counts.setdefault(row.component, Counts())
+            if row.kind == "ran":
+                counts.add_tally(row.implementation, tally_of(row), components)
+            elif row.kind == "failed":
+                counts.add_failure(row.implementation, failure_of(row), components)
+            else:
+                counts.add_difference(difference_of(row), components)
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows of the sum, sorted."""
+        for component, ran in sorted(self.ran.items()):
+            yield Row("block", component, scenarios=ran.scenarios, count=ran.blocks, seconds=ran.seconds)
+        for one in sorted(self.lost, key=lambda one: (one.component, one.number)):
+            yield Row("lost", one.component, one.number, first=one.first, scenarios=one.count, reason=one.reason)
+        for component, counts in sorted(self.counts.items()):
+            for name, tally in sorted(counts.tallies.items()):
+                yield from rows_of_tally(component, None, name, encode_tally(tally))
+            for difference in encode_differences(counts.differences):
+                yield row_of_difference(component, None, difference)
+
+    def blocks(self) -> int:
+        """Return the number of blocks, with the lost ones."""
+        return len(self.lost) + sum(ran.blocks for ran in self.ran.values())
+
+    def steps(self, name: str) -> int:
+        """Return the steps that an implementation took in all components."""
+        return sum(tally.steps for (one, _), tally in self.tallies().items() if one == name)
 
     def tallies(self) -> dict[tuple[str, str], Tally]:
         """Return the tallies by implementation and component, sorted."""
@@ -59,29 +113,28 @@ class Sum:
         }
         return dict(sorted(found.items()))
 
+    def _ran(self, component: str, blocks: int, scenarios: int, seconds: float) -> None:
+        ran = self.ran.setdefault(component, Ran())
+        ran.blocks += blocks
+        ran.scenarios += scenarios
+        ran.seconds += seconds
 
-def merge(results: Iterable[BlockResult], components: Components) -> Sum:
-    """Return the sum of blocks. Their order does not matter."""
+    def _lose(self, block: Block, why: str) -> None:
+        reason = sys.intern(why)  # the same for many blocks
+        self.lost.append(LostBlock(block.component, block.number, block.first, block.count, reason))
+
+
+def fold(rows: Iterable[Row], components: Components) -> Sum:
+    """Return the sum of rows, of blocks or of sums, in any order.
+
+    Raises: ValueError if one of them cannot be read.
+    """
     total = Sum()
-    for result in results:
-        total.add(result, components)
+    for row in rows:
+        total.add_row(row, components)
     return total
 
 
-def counting(folder: Path, plan: Plan, components: Components) -> Iterator[BlockResult]:
-    """Yield the blocks that count: those before the first one that is not committed, until the goal is reached."""
-    steps = 0
-    for block in plan.blocks():
-        if plan.steps is not None and steps >= plan.steps:
-            return
-        result = committed(folder, plan, components, block)
-        if result is None:
-            return
-        steps += baseline_steps(plan, result)
-        yield result
-
-
-def baseline_steps(plan: Plan, result: BlockResult) -> int:
-    """The steps that the baseline took in a block."""
-    tally = result.tallies.get(plan.baseline)
-    return 0 if tally is None else tally.steps
+def baseline_steps(plan: Plan, total: Sum) -> int:
+    """The steps that the baseline took."""
+    return total.steps(plan.baseline)

@@ -78,7 +78,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
     scenarios: Count | None = None
     """Goal: this many scenarios of each component on each implementation."""
     steps: Count | None = None
-    """Goal: the fewest blocks in which the baseline takes at least this many steps, over all components."""
+    """Goal: the fewest rounds in which the baseline takes at least this many steps, over all components."""
     minutes: Annotated[float, Meta(gt=0)] | None = None
     """Goal: no new block is started after this many minutes."""
     assume: tuple[Capability, ...] = ()
@@ -118,15 +118,25 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
         return None if most is None else len(self.components) * -(-most // self.block)
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the blocks in the order in which they count. For a goal in minutes, the iterator has no end."""
-        most = self.most_scenarios
-        for number in count():
-            first = number * self.block
-            if most is not None and first >= most:
-                return
-            size = self.block if most is None else min(self.block, most - first)
-            for component in self.components:
-                yield Block(component, number, first, size)
+        """Return the blocks in the order in which they count. For a goal in minutes, the iterator has no end."""
+        positions = count() if self.number_of_blocks is None else range(self.number_of_blocks)
+        return map(self.block_at, positions)
+
+    def block_at(self, position: int) -> Block:
+        """Return the block at a position in the order in which the blocks count, from 0 on."""
+        number, which = divmod(position, len(self.components))
+        first, most = number * self.block, self.most_scenarios
+        return Block(
+            self.components[which], number, first, self.block if most is None else min(self.block, most - first)
+        )
+
+    def position_of(self, block: Block) -> int:
+        """Return the position of a block of the plan."""
+        return block.number * len(self.components) + self.components.index(block.component)
+
+    def blocks_of(self, component: str, blocks: int) -> int:
+        """Return how many of the first so many blocks are of a component."""
+        return len(range(self.components.index(component), blocks, len(self.components)))
 
     def has(self, block: Block) -> bool:
         """Whether this is one of the blocks of the plan."""

@@ -1,22 +1,33 @@
-"""Runs blocks. A runner decides where and in which order they are run; the results are the same for every runner."""
+"""Runs the waves of a campaign. A runner decides where blocks are run; the tables are the same for every runner.
+
+What is the same are the rows, but for the seconds that a block took, and not their order nor the files they are in.
+"""
 
 from __future__ import annotations
 
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from operator import attrgetter
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from conformance.campaigns.apart import BlockWorker, Stopped, attempt_block, needs_a_worker
 from conformance.campaigns.block import BlockResult
 from conformance.campaigns.errors import RunnerUnavailable
+from conformance.campaigns.merge import fold
 from conformance.campaigns.names import SUITE, Names
 from conformance.campaigns.plan import Block, Plan
+from conformance.campaigns.rows import rows_of
+from conformance.campaigns.waves import MOST_BYTES
 from conformance.driver import find_components
+from conformance.scenarios.reading import read_bytes
+from conformance.system.writing import make_folder
 
 _LOOK_SECONDS = 0.5
 """How often a runner looks whether it can run more blocks at once than before."""
@@ -26,15 +37,18 @@ _MOST_THREADS = 100_000
 Work = TypeVar("Work")
 Result = TypeVar("Result")
 
-Commit = Callable[[BlockResult], None]
-"""Commits the result of a block. A runner calls it in the driver's process, in any order of blocks."""
+Keep = Callable[[BlockResult, float], None]
+"""Keeps the result of a block that took so many seconds. It is called by the driver, in any order of blocks."""
 
 Say = Callable[[str], None]
 """Shows the user a message of one sentence."""
 
+Tell = Callable[[BlockResult], None]
+"""Is told of a block that was run, in the driver's process. Blocks that were run elsewhere may not be told of."""
+
 
 class Runner(Protocol):
-    """Runs blocks until there are none left."""
+    """Decides where the blocks of a campaign are run."""
 
     @property
     def name(self) -> str:
@@ -44,14 +58,59 @@ class Runner(Protocol):
     def names(self) -> Names:
         """Where the names of implementations and components are looked up, also when the results are added up."""
 
-    def run(self, plan: Plan, blocks: Iterator[Block], commit: Commit, progress: Say) -> None:
-        """Take blocks in their order, run them, and commit each result as soon as it is there.
+    def opened(self, plan: Plan) -> AbstractContextManager[Running]:
+        """Start what runs the blocks of a plan; it ends with the `with` block. Raises: RunnerUnavailable."""
 
-        `blocks` ends when the goal is reached, so a runner takes the next block only when it can start it. It commits
-        every block that it took, as lost if the block cannot be run, unless it raises an exception. Raises:
-        RunnerUnavailable before the first block; CampaignError if no more blocks can be run; KeyboardInterrupt after it
-        has stopped its workers.
+
+class Running(Protocol):
+    """Runs waves. A wave is a folder with two tables, in which the caller has made the folder of the first one."""
+
+    def places(self) -> int:
+        """Return how many blocks can be run at once just now. Raises: CampaignError."""
+
+    def run(self, tasks: Sequence[Sequence[Block]], table: Path, tell: Tell, say: Say) -> None:
+        """Run the blocks of each task, and write the rows of all of them as a table into a folder that is there.
+
+        A block that cannot be run is written as a lost one. Raises: CampaignError if no more blocks can be run;
+        NotWritten; KeyboardInterrupt after it has stopped its workers.
         """
+
+    def add(self, tables: Sequence[Path], into: Path) -> None:
+        """Write the sum of these files of rows as a table into a folder that is not there. Raises: as `run`."""
+
+
+class Here:
+    """Writes what is run on this machine. The workers return the results, and this process writes the rows."""
+
+    def __init__(self, names: Names, places: int, run_all: Callable[[Iterator[Block], Keep], None]) -> None:
+        """`run_all` runs blocks and keeps each result as soon as it is there."""
+        self._names, self._places, self._run_all = names, places, run_all
+
+    def places(self) -> int:
+        """See `Running`."""
+        return self._places
+
+    def run(self, tasks: Sequence[Sequence[Block]], table: Path, tell: Tell, say: Say) -> None:
+        """See `Running`."""
+        from conformance.campaigns.tables import TableWriter  # pyarrow takes a while to load
+
+        with TableWriter(table) as writer:
+
+            def keep(result: BlockResult, seconds: float) -> None:
+                writer.add(rows_of(result, seconds))
+                tell(result)
+
+            self._run_all((block for task in tasks for block in task), keep)
+
+    def add(self, tables: Sequence[Path], into: Path) -> None:
+        """See `Running`."""
+        from conformance.campaigns.tables import TableWriter, read_table
+
+        rows = (row for path in tables for row in read_table(read_bytes(path, MOST_BYTES)))
+        total = fold(rows, self._names.components)
+        make_folder(into)
+        with TableWriter(into) as writer:
+            writer.add(total.rows())
 
 
 class Inline:
@@ -65,12 +124,20 @@ class Inline:
     def __init__(self, names: Names = SUITE) -> None:
         self.names = names
 
-    def run(self, plan: Plan, blocks: Iterator[Block], commit: Commit, progress: Say) -> None:
+    @contextmanager
+    def opened(self, plan: Plan) -> Iterator[Running]:
         """See `Runner`."""
         worker = BlockWorker(plan, self.names) if needs_a_worker(plan, self.names) else None
-        try:
+
+        def run(block: Block) -> BlockResult:
+            return attempt_block(plan, block, self.names) if worker is None else worker.run(block)
+
+        def run_all(blocks: Iterator[Block], keep: Keep) -> None:
             for block in blocks:
-                commit(attempt_block(plan, block, self.names) if worker is None else worker.run(block))
+                keep(*timed(run, block))
+
+        try:
+            yield Here(self.names, 1, run_all)
         finally:
             if worker is not None:
                 worker.close()
@@ -85,7 +152,8 @@ class Processes:
         self.workers = workers or cores()
         self.names = names
 
-    def run(self, plan: Plan, blocks: Iterator[Block], commit: Commit, progress: Say) -> None:
+    @contextmanager
+    def opened(self, plan: Plan) -> Iterator[Running]:
         """See `Runner`. A worker that ends in the middle of a block is replaced, and the block is run again."""
         check_sendable(self.names)
         ending = threading.Event()
@@ -99,18 +167,27 @@ class Processes:
         for worker in workers:
             idle.put(worker)
 
-        def run(block: Block) -> BlockResult:
+        def run(block: Block) -> tuple[BlockResult, float]:
             worker = idle.get()
             try:
-                return worker.run(block)
+                return timed(worker.run, block)
             finally:
                 idle.put(worker)
 
+        def run_all(blocks: Iterator[Block], keep: Keep) -> None:
+            hand_out(blocks, run, lambda one: keep(*one), lambda: self.workers, ending.set)
+
         try:
-            hand_out(blocks, run, commit, lambda: self.workers, ending.set)
+            yield Here(self.names, self.workers, run_all)
         finally:
             for worker in workers:
                 worker.close()
+
+
+def timed(run: Callable[[Block], BlockResult], block: Block) -> tuple[BlockResult, float]:
+    """Return the result of a block, and how many seconds it took."""
+    began = time.monotonic()
+    return run(block), time.monotonic() - began
 
 
 def hand_out(

@@ -1,4 +1,4 @@
-"""The checksum in a block, an outcome or a result, which shows that the file is as the campaign wrote it."""
+"""The checksum in a wave, an outcome or a result, which shows that the file is as the campaign wrote it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from msgspec.structs import replace
 from conformance.scenarios import canonical
 
 if TYPE_CHECKING:
-    from conformance.campaigns.block import BlockResult
     from conformance.campaigns.outcomes import FindingRecord, ImplementationRecord
     from conformance.campaigns.result import CampaignResult
+    from conformance.campaigns.waves import Wave
 
 _CHECKSUM = re.compile(rb'"checksum":"([0-9a-f]*)"')
 """Inside a string of JSON, quotation marks are escaped; so this is found only where it is a field. The keys are sorted,
 so the first one is that of the file."""
-Sealed: TypeAlias = "BlockResult | CampaignResult | FindingRecord | ImplementationRecord"
+Sealed: TypeAlias = "CampaignResult | FindingRecord | ImplementationRecord | Wave"
 
 
 def sealed(result: Sealed) -> bytes:
-    """Return the file of a block, an outcome or a result: canonical JSON.
+    """Return the file of a wave, an outcome or a result: canonical JSON.
 
     Its checksum is that of the same JSON with an empty checksum.
     """

@@ -7,10 +7,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.campaigns import files
+from conformance.campaigns import files, waves
 from conformance.campaigns.concluding import conclude_so_far
 from conformance.campaigns.lock import holder
-from conformance.campaigns.merge import Sum
 from conformance.campaigns.names import SUITE, Names
 from conformance.campaigns.plan import Plan
 from conformance.campaigns.result import CampaignResult
@@ -38,7 +37,7 @@ def has_ended(folder: Path) -> bool:
 
 
 def so_far(folder: Path, chosen: Collection[str] = (), names: Names = SUITE) -> SoFar:
-    """Add up the committed blocks of a campaign that has no result. The lock of the folder is never taken.
+    """Read the newest sum of a campaign that has no result. The lock of the folder is never taken.
 
     `chosen`: those implementations of the plan that are not built in, as for `resume`.
 
@@ -47,12 +46,17 @@ def so_far(folder: Path, chosen: Collection[str] = (), names: Names = SUITE) -> 
     folder = Path(folder)
     plan = files.read_plan(folder, names.components)
     check_chosen(plan.implementations, chosen, str(folder / files.PLAN))
-    blocks, total = 0, Sum()
-    for result in files.all_committed(folder, plan, names.components):
-        blocks += 1
-        total.add(result, names.components)
-    known = conclude_so_far(plan, total, names) if blocks else None
-    return SoFar(known, blocks, plan.number_of_blocks, holder(folder), resume_command(folder, plan))
+    wave = waves.newest(folder, plan)
+    known = None
+    if wave is not None:
+        known = conclude_so_far(plan, waves.sum_of(folder, plan, wave, names.components), names)
+    return SoFar(
+        known,
+        0 if wave is None else wave.totals.blocks,
+        plan.number_of_blocks,
+        holder(folder),
+        resume_command(folder, plan),
+    )
 
 
 def resume_command(folder: Path, plan: Plan) -> str:

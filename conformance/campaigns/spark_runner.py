@@ -1,41 +1,43 @@
-"""The runner that runs blocks with Spark, on the cores of this machine or on a cluster.
+"""The runner that runs waves with Spark, on the cores of this machine, on a cluster, or on a Spark Connect server.
 
-Each block is a job of one task, and there are always more jobs than cores, so that no core waits for another one, and
-executors that join are used at once. Workers return the results and write no files; the driver commits each result as
-soon as it is there. Spark retries a task whose worker or executor died. pyspark is imported only when a campaign runs.
+A wave is a job that writes a table, and one that adds it up. There are several tasks for each core, the longest first,
+so that hardly a core waits, and executors that join are used at once. Executors write the rows; the committer of Spark
+keeps one file for each task, and Spark retries a task whose worker or executor died. The driver sees sums only.
+Nothing but DataFrames is used, so that it is the same for a Spark Connect server. pyspark is imported only when a
+campaign runs.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
-from typing import IO, Any, cast
+from types import MappingProxyType
+from typing import IO, Any, NamedTuple
 
-from conformance.campaigns.apart import attempt_elsewhere
-from conformance.campaigns.block import DIED, BlockResult, lost_block
+from conformance.campaigns.block import DIED, lost_block
 from conformance.campaigns.errors import CampaignError, RunnerUnavailable
 from conformance.campaigns.names import SUITE, Names
 from conformance.campaigns.plan import Block, Plan
-from conformance.campaigns.runners import Commit, Say, check_sendable, cores, hand_out
+from conformance.campaigns.rows import rows_of
+from conformance.campaigns.runners import Running, Say, Tell, check_sendable, cores, hand_out
 from conformance.campaigns.spark_packages import pack
 from conformance.campaigns.spark_setup import FindJava, HasModule, find_java, has_module, spark_problem
 from conformance.system.folders import scratch
+from conformance.system.writing import NotWritten
 
 ATTEMPTS = 4
 """The maximum number of attempts for a task. The master `local[N]` would allow only one attempt."""
 JOBS = 3
-"""The maximum number of jobs for a block. Each of them may take all attempts."""
-JOBS_PER_CORE = 2
-"""How many jobs are submitted for each core. Spark asks for more executors if tasks wait for one."""
+"""The maximum number of jobs of one block alone. Each of them may take all attempts."""
 
 SECONDS_TO_STOP = 30
 """A JVM that has not ended this long after the request to end is killed."""
@@ -43,11 +45,19 @@ SECONDS_TO_STOP = 30
 _DEATHS = ("exited unexpectedly", "ExecutorLostFailure", "Connection reset", "EOFException")
 """Parts of Spark's error message for a task whose worker or executor died."""
 
+_FULL = os.strerror(errno.ENOSPC)
+"""What a JVM says, too, if there is no room for a file."""
+
 _JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """The driver's JVM only passes messages on. The default compiler and garbage collector would take twice the time."""
 
 _HEAP = "512m"
-"""What a driver needs that passes on one result at a time, however long the campaign is."""
+"""What a driver needs that sees aggregates only, however long the campaign is."""
+
+_MARKS = "mapreduce.fileoutputcommitter.marksuccessfuljobs"
+"""What counts says `wave.json`, and not a file of Spark's."""
+_MOST_CORES = 1_000_000
+_NO_CONF: Mapping[str, str] = MappingProxyType({})
 
 _QUIET = """\
 status = error
@@ -61,8 +71,21 @@ appender.stderr.layout.pattern = %d %p %c{1}: %m%n
 """
 
 
+class Session(NamedTuple):
+    """A session of Spark."""
+
+    spark: Any
+    stop: Callable[[], None]
+    """Ends its jobs."""
+    is_alive: Callable[[], bool]
+    """Whether it can have other jobs."""
+    cores: Callable[[], int]
+    """How many cores the executors have that there are just now."""
+
+
 class Spark:
-    """Spark on the cores of this machine, or on the cluster that `master` names (spark://…, yarn, k8s://…)."""
+    """Spark on the cores of this machine, or on what `master` names: a cluster (spark://…, yarn, k8s://…), or a Spark
+    Connect server (sc://…)."""
 
     name = "spark"
 
@@ -74,7 +97,10 @@ class Spark:
         java: FindJava = find_java,
         has: HasModule = has_module,
         names: Names = SUITE,
+        conf: Mapping[str, str] = _NO_CONF,
     ) -> None:
+        """`conf`: settings of Spark, which take the place of ours."""
+        self.conf = dict(conf)
         self.master = master or f"local[{workers or cores()},{attempts}]"
         self.attempts = attempts
         self.names = names
@@ -86,43 +112,51 @@ class Spark:
         """Whether tasks run on this machine and read its files."""
         return self.master == "local" or self.master.startswith("local[")
 
-    def run(self, plan: Plan, blocks: Iterator[Block], commit: Commit, progress: Say) -> None:
+    @contextmanager
+    def opened(self, plan: Plan) -> Iterator[Running]:
         """See `Runner`."""
-        if self.master.startswith("sc://"):
-            raise RunnerUnavailable(
-                f"{self.master} is a Spark Connect server, which has no RDDs. Name the master of the cluster itself "
-                "(spark://…, yarn, k8s://…), or leave --master away to use the cores of this machine."
-            )
-        if problem := spark_problem(self._java, self._has):
+        with self.session(plan) as session:
+            yield Jobs(session, plan, self.names, self.attempts)
+
+    @contextmanager
+    def session(self, plan: Plan | None = None) -> Iterator[Session]:
+        """Yield a session whose executors have this project, and what a plan names. Raises: as `opened`."""
+        if problem := spark_problem(self._java, self._has, connects=self.connects):
             raise RunnerUnavailable(problem)
         check_sendable(self.names)
-        with self._context(plan) as (context, jvm):
-            jobs = _Jobs(context, jvm, partial(attempt_elsewhere, plan, names=self.names), self.attempts)
+        with self._connected(plan) if self.connects else self._classic(plan) as session:
+            yield session
 
-            def commit_and_tell(result: BlockResult) -> None:
-                while not jobs.notes.empty():
-                    progress(jobs.notes.get())
-                commit(result)
-
-            def run(block: Block) -> BlockResult:
-                return jobs.run(block) or lost_block(plan, block, DIED)
-
-            hand_out(blocks, run, commit_and_tell, jobs.places, jobs.stop)
+    @property
+    def connects(self) -> bool:
+        """Whether the master is a Spark Connect server, whose client needs no Java."""
+        return is_connect(self.master)
 
     @contextmanager
-    def session(self) -> Iterator[tuple[Any, Callable[[], None]]]:
-        """Yield a SparkSession for other work than a campaign, and what ends its jobs. Raises: RunnerUnavailable."""
-        if problem := spark_problem(self._java, self._has):
-            raise RunnerUnavailable(problem)
-        with self._context(None) as (context, jvm):
-            from pyspark.sql import SparkSession
+    def _connected(self, plan: Plan | None) -> Iterator[Session]:
+        """Yield a session of a Spark Connect server."""
+        from pyspark.sql.connect.session import SparkSession
 
-            yield SparkSession(context), jvm.terminate
+        with ExitStack() as undo:
+            folder = undo.enter_context(scratch("conformance-spark-run-"))
+            try:
+                session = SparkSession.builder.remote(self.master).create()
+                undo.callback(session.stop)
+                for name, value in self.conf.items():
+                    session.conf.set(name, value)
+                session.addArtifacts(str(pack(folder / "conformance-packages.zip", plan, self.names)), pyfile=True)
+            except Exception as error:
+                raise RunnerUnavailable(
+                    f"The Spark Connect server {self.master} could not be used: {_gist(_text(error))}. The runner "
+                    "processes needs no Spark."
+                ) from error
+            yield Session(session, lambda: _interrupt(session), lambda: True, lambda: _partitions(session))
 
     @contextmanager
-    def _context(self, plan: Plan | None) -> Iterator[tuple[Any, subprocess.Popen[bytes]]]:
-        """Yield a SparkContext and its JVM. At the end, stop both and restore the environment variables."""
+    def _classic(self, plan: Plan | None) -> Iterator[Session]:
+        """Yield a session with a JVM of its own. At the end, stop both, and restore the environment variables."""
         from pyspark import SparkConf, SparkContext, java_gateway
+        from pyspark.sql import SparkSession
 
         if SparkContext._active_spark_context is not None:
             raise RunnerUnavailable(
@@ -137,7 +171,7 @@ class Spark:
             quiet = folder / "log4j2.properties"
             quiet.write_text(_QUIET, encoding="utf-8")
             conf = SparkConf(loadDefaults=False).setMaster(self.master).setAppName("conformance")
-            conf.setAll(self._settings(quiet))
+            conf.setAll([*self._settings(quiet), *self.conf.items()])
             words = undo.enter_context((folder / "jvm.log").open("w+b"))
             launch: Callable[..., Any] = java_gateway.launch_gateway
             try:
@@ -154,13 +188,23 @@ class Spark:
             if threading.current_thread() is threading.main_thread() and handler is not None:
                 # Spark's own SIGINT handler calls the JVM even if another call to the JVM is in progress.
                 signal.signal(signal.SIGINT, handler)
-            yield context, gateway.proc
+            session = SparkSession(context)
+            undo.callback(_forget, SparkSession)
+            # The default parallelism of Spark is the number of cores of the executors that there are just now.
+            yield Session(
+                session,
+                partial(_end, context, gateway.proc),
+                lambda: gateway.proc.poll() is None,
+                lambda: int(context.defaultParallelism),
+            )
 
     def _settings(self, quiet: Path) -> list[tuple[str, str]]:
         settings = [
             ("spark.ui.enabled", "false"),
             ("spark.ui.showConsoleProgress", "false"),
             ("spark.task.maxFailures", str(self.attempts)),
+            ("spark.sql.shuffle.partitions", "1"),  # what is added up in one task is small
+            ("spark.sql.sources.parallelPartitionDiscovery.threshold", "1000000"),  # to list files is no job
             ("spark.driver.memory", _HEAP),
             ("spark.ui.retainedJobs", "50"),  # what has ended is of no interest, and there are hundreds of thousands
             ("spark.ui.retainedStages", "50"),
@@ -181,45 +225,136 @@ class Spark:
         return {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 
 
-class _Jobs:
-    """Runs blocks as jobs of Spark. Several threads may do so at the same time."""
+def is_connect(master: str | None) -> bool:
+    """Return whether a master is a Spark Connect server."""
+    return master is not None and master.startswith("sc://")
 
-    def __init__(
-        self, context: Any, jvm: subprocess.Popen[bytes], attempt: Callable[[Block], BlockResult], attempts: int
-    ) -> None:
-        self._context, self._jvm, self._attempt, self._attempts = context, jvm, attempt, attempts
-        self.notes: SimpleQueue[str] = SimpleQueue()
-        """What the user should know of."""
 
-    def run(self, block: Block) -> BlockResult | None:
-        """Return the result of a block, or None if its workers died in every attempt. Raises: CampaignError."""
-        for _ in range(JOBS):
-            try:
-                (result,) = self._context.parallelize([block], 1).map(self._attempt).collect()
-            except Exception as error:
-                if self._jvm.poll() is not None or not any(sign in _text(error) for sign in _DEATHS):
-                    raise _stopped(error) from error
-                self.notes.put(f"the worker of block {block.name} died {self._attempts} times; trying again")
-            else:
-                return cast(BlockResult, result)
-        self.notes.put(f"block {block.name} is lost: {DIED}")
-        return None
+class Jobs:
+    """Runs waves as jobs of Spark."""
+
+    def __init__(self, session: Session, plan: Plan, names: Names, attempts: int) -> None:
+        """`attempts`: how often Spark runs a task whose worker dies."""
+        self._session, self._plan, self._names, self._attempts = session, plan, names, attempts
 
     def places(self) -> int:
-        """Return how many jobs there should be at once. Raises: CampaignError."""
-        try:
-            # The default parallelism of Spark is the number of cores of the executors that there are just now.
-            return JOBS_PER_CORE * int(self._context.defaultParallelism)
-        except Exception as error:
-            raise _stopped(error) from error
+        """See `Running`."""
+        return int(self._waiting(self._session.cores))
 
-    def stop(self) -> None:
-        """End the JVM, and with it the jobs. It cleans up when it is asked to end in this way."""
-        # pyspark has a connection from the JVM, and would print a traceback when the JVM closes it.
-        server = getattr(self._context, "_accumulatorServer", None)
-        if server is not None:
-            server.handle_error = lambda *about: None
-        self._jvm.terminate()
+    def run(self, tasks: Sequence[Sequence[Block]], table: Path, tell: Tell, say: Say) -> None:
+        """See `Running`. Tasks whose worker died each time are run again in two halves, until one block is left."""
+        from conformance.campaigns.tables import TableWriter  # pyarrow takes a while to load
+
+        todo = [list(tasks)]
+        deaths = 0
+        while todo:
+            some = todo.pop()
+            try:
+                self._waiting(partial(self._write, some, table), table)
+            except _Died:
+                if len(some) > 1:
+                    todo += [some[len(some) // 2 :], some[: len(some) // 2]]
+                elif len(some[0]) > 1:
+                    todo.append([[block] for block in some[0]])
+                else:
+                    (block,) = some[0]
+                    deaths += 1
+                    if deaths < JOBS:
+                        say(f"the worker of block {block.name} died {self._attempts} times; trying again")
+                        todo.append(some)
+                        continue
+                    say(f"block {block.name} is lost: {DIED}")
+                    with TableWriter(table, f"lost-{block.name}") as writer:
+                        writer.add(rows_of(lost_block(self._plan, block, DIED)))
+            deaths = 0
+
+    def _write(self, tasks: Sequence[Sequence[Block]], table: Path) -> None:
+        from conformance.campaigns.spark_tasks import running
+        from conformance.campaigns.tables import SQL_SCHEMA
+
+        count = len(tasks)
+        run = running(self._plan, self._names, tasks)
+        rows = self._session.spark.range(0, count, 1, count).mapInArrow(run, SQL_SCHEMA)
+        self._written(rows.write.mode("append"), table)
+
+    def add(self, tables: Sequence[Path], into: Path) -> None:
+        """See `Running`. Each task adds the rows of some files, and one task what came of that."""
+        from conformance.campaigns.spark_tasks import adding, adding_group
+        from conformance.campaigns.tables import SQL_SCHEMA
+
+        where = self._names.components.where
+
+        def write() -> None:
+            rows = self._session.spark.read.schema(SQL_SCHEMA).parquet(*(path.resolve().as_uri() for path in tables))
+            parts = rows.mapInArrow(adding(where), SQL_SCHEMA).groupBy("component")
+            self._written(parts.applyInArrow(adding_group(where), SQL_SCHEMA).coalesce(1).write, into)
+
+        for left in reversed(range(JOBS)):
+            try:
+                self._waiting(write, into)
+            except _Died as error:
+                if not left:
+                    raise _stopped(error) from error
+            else:
+                return
+
+    def _written(self, writer: Any, table: Path) -> None:
+        """Write a table. The committer of Spark keeps one file of each task, whichever attempt was the first."""
+        from conformance.campaigns.tables import COMPRESSION
+
+        writer = writer.option("compression", COMPRESSION).option(_MARKS, "false")
+        writer.parquet(table.resolve().as_uri())
+
+    def _waiting(self, call: Callable[[], Any], table: Path | None = None) -> Any:
+        """Return what a call returns that waits for Spark, in a thread, so that Ctrl-C is noticed at once.
+
+        `table`: what it writes. Raises: _Died if the processes of a task died in each attempt; NotWritten if there is
+        no room for the table; CampaignError.
+        """
+        found: list[Any] = []
+
+        def run(call: Callable[[], Any]) -> Any:
+            try:
+                return call()
+            except Exception as error:
+                text = _text(error)
+                if self._session.is_alive() and any(sign in text for sign in _DEATHS):
+                    raise _Died(text) from error
+                if table is not None and _FULL in text:
+                    raise NotWritten(OSError(errno.ENOSPC, _FULL), table) from error
+                raise _stopped(error) from error
+
+        hand_out(iter([call]), run, found.append, lambda: 1, self._session.stop)
+        return found[0]
+
+
+class _Died(Exception):
+    """The processes that ran a task died in each attempt."""
+
+
+def _end(context: Any, jvm: subprocess.Popen[bytes]) -> None:
+    """End the JVM, and with it the jobs. It cleans up when it is asked to end in this way."""
+    # pyspark has a connection from the JVM, and would print a traceback when the JVM closes it.
+    server = getattr(context, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda *about: None
+    jvm.terminate()
+
+
+def _partitions(session: Any) -> int:
+    """Return the cores of the executors of a Spark Connect server: it divides a range into so many partitions."""
+    return int(session.range(_MOST_CORES).selectExpr("spark_partition_id()").distinct().count())
+
+
+def _interrupt(session: Any) -> None:
+    """End the jobs of a session of a Spark Connect server."""
+    session.interruptAll()
+
+
+def _forget(session_class: Any) -> None:
+    """Make pyspark forget a session whose context is about to be stopped."""
+    session_class._instantiatedSession = None
+    session_class._activeSession = None
 
 
 def _stopped(error: Exception) -> CampaignError:

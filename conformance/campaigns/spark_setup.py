@@ -20,6 +20,10 @@ HOW_TO_INSTALL_JAVA = (
 )
 HOW_TO_INSTALL_PYSPARK = "pip install 'checkpoint-conformance[spark]'"
 
+_PACKAGES = ("pyspark", "pandas")
+"""What the driver needs: pyspark asks for pandas wherever Arrow is used."""
+_FOR_CONNECT = ("grpc", "grpc_status", "google.rpc", "zstandard")
+
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 
@@ -36,7 +40,10 @@ HasModule = Callable[[str], bool]
 
 def has_module(name: str) -> bool:
     """Whether a module is installed, without importing it."""
-    return find_spec(name) is not None
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # it is part of a package that is not installed
+        return False
 
 
 def find_java(
@@ -59,15 +66,18 @@ def find_java(
     return Java(command, int(found[1]) if found else None)
 
 
-def spark_problem(java: FindJava = find_java, has: HasModule = has_module) -> str | None:
-    """Return a paragraph that says what is missing and how to install it, or None if Spark can be used."""
+def spark_problem(java: FindJava = find_java, has: HasModule = has_module, connects: bool = False) -> str | None:
+    """Return a paragraph that says what is missing and how to install it, or None if Spark can be used.
+
+    `connects`: whether a Spark Connect server is used, whose client needs no Java and more packages.
+    """
     missing = []
     cures = []
-    if not has("pyspark"):
-        missing.append("pyspark is not installed")
+    if absent := [name for name in (_PACKAGES + _FOR_CONNECT if connects else _PACKAGES) if not has(name)]:
+        missing.append(f"{', '.join(absent)} {'is' if len(absent) == 1 else 'are'} not installed")
         cures.append(HOW_TO_INSTALL_PYSPARK)
-    found = java()
-    if found is None or found.version not in JAVA_VERSIONS:
+    found = None if connects else java()
+    if not connects and (found is None or found.version not in JAVA_VERSIONS):
         if found is None:
             missing.append("there is none: neither JAVA_HOME/bin/java nor a java on the PATH can be run")
         elif found.version is None:

@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from conformance.campaigns import files
+from conformance.campaigns import files, waves
 from conformance.campaigns.block import BlockResult, decode
 from conformance.components import COMPONENTS
 from conformance.driver import Components
@@ -73,6 +73,8 @@ Make = Callable[[BlockResult, Components], Iterator[Row]]
 def write_store(folder: Path, components: Components = COMPONENTS) -> Path:
     """Write the tables of a campaign, and return their folder. Each table is complete or absent.
 
+    All committed waves are read, and compared with the plan and with what they add up to.
+
     Raises: CampaignError if it is not the folder of a campaign; SchemaError if a file in it is damaged; NotWritten. The
     tables of an earlier call are unchanged then.
     """
@@ -83,7 +85,7 @@ def write_store(folder: Path, components: Components = COMPONENTS) -> Path:
     try:
         with ExitStack() as closing:
             tables = [_Table(store, name, closing) for name in SCHEMAS]
-            for result in files.all_committed(folder, plan, components):
+            for result in waves.all_blocks(folder, plan, components):
                 for table in tables:
                     table.add(result, components)
             for table in tables:

@@ -36,6 +36,11 @@ from conformance.reporting.status import CONFORMS, INCONCLUSIVE
 from conformance.system.text import is_neutral_line
 from conformance.system.writing import NotWritten
 
+master_option = click.option(
+    "--master", metavar="URL", help="The Spark master, or a Spark Connect server (sc://…).  [default: this machine]"
+)
+conf_option = click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark. May be repeated.")
+
 
 @click.group()
 def campaign() -> None:
@@ -50,7 +55,8 @@ def campaign() -> None:
 @click.option("--steps", type=click.IntRange(1), help="Run until the first implementation has taken this many steps.")
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Start no new block after this many minutes.")
 @click.option("--runner", type=click.Choice(RUNNERS), default="auto", show_default=True)
-@click.option("--master", metavar="URL", help="The Spark master.  [default: this machine]")
+@master_option
+@conf_option
 @seed_option
 @assume_option
 @known_option
@@ -65,6 +71,7 @@ def start(
     minutes: float | None,
     runner: str,
     master: str | None,
+    conf: tuple[str, ...],
     seed: str,
     assume: tuple[str, ...],
     known_path: Path | None,
@@ -81,7 +88,9 @@ def start(
         raise click.UsageError("--scenarios, --steps and --minutes exclude each other")
     if master is not None and runner not in ("auto", "spark"):
         raise click.UsageError(f"--master goes with --runner spark, not with {runner}")
-    chosen, note = campaigns.choose(runner, master)
+    if conf and runner not in ("auto", "spark"):
+        raise click.UsageError(f"--conf goes with --runner spark, not with {runner}")
+    chosen, note = campaigns.choose(runner, master, conf=conf)
     if note is not None:
         notes.print(note)
     plan = campaigns.make_plan(
@@ -102,7 +111,8 @@ def start(
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @chosen_option
 @click.option("--runner", type=click.Choice(RUNNERS), default="auto", show_default=True)
-@click.option("--master", metavar="URL", help="The Spark master.  [default: this machine]")
+@master_option
+@conf_option
 @click.option(
     "--accept-changed-code", is_flag=True, help="Add up blocks that different code ran, and record the change."
 )
@@ -110,8 +120,8 @@ def start(
 @all_option
 @ctrf_option
 def resume(
-    folder: Path, chosen: tuple[str, ...], runner: str, master: str | None, accept_changed_code: bool,
-    known_path: Path | None, everything: bool, ctrf_path: Path | None,
+    folder: Path, chosen: tuple[str, ...], runner: str, master: str | None, conf: tuple[str, ...],
+    accept_changed_code: bool, known_path: Path | None, everything: bool, ctrf_path: Path | None,
 ) -> int:  # fmt: skip
     """Continue a campaign that was stopped, with the runner of its start. Committed blocks are not run again."""
     entries = load_known_failures(known_path) if known_path is not None else ()
@@ -120,7 +130,7 @@ def resume(
         notes.print(f"The campaign in {folder} already has a result.")
     elif runner == "auto" and master is None:
         runner = _runner_of(folder, chosen)
-    runs, note = campaigns.choose(runner, master)
+    runs, note = campaigns.choose(runner, master, conf=conf)
     if note is not None and not now.finished:
         notes.print(note)
     with _watching(now.planned) as watch:
@@ -148,7 +158,7 @@ def _runner_of(folder: Path, chosen: tuple[str, ...]) -> str:
 
 @campaign.command(name="status")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--store", is_flag=True, help="Also write the committed blocks as Parquet tables.")
+@click.option("--store", is_flag=True, help="Also check all waves, and write tables of them.")
 @json_option
 def campaign_status(folder: Path, store: bool, json_path: Path | None) -> int:
     """Show the progress of a campaign, what it has found so far, and how to continue it."""

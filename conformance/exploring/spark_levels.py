@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from conformance.campaigns.spark_runner import Session
 from conformance.engines.interruption import Interruption
 from conformance.engines.watch import TICK
 from conformance.exploring.errors import ExplorationError
@@ -35,16 +36,13 @@ _ROWS = 2_000
 _FEWEST = 64
 """How many states a task expands at least, if there are so many."""
 
-Connection = tuple[Any, Callable[[], None]]
-"""A SparkSession, and what ends its jobs."""
-
 
 class Cluster:
     """Spark, on the cores of this machine, on a cluster, or on a Spark Connect server."""
 
     name = "spark"
 
-    def __init__(self, connect: Callable[[], AbstractContextManager[Connection]], few: int = FEW) -> None:
+    def __init__(self, connect: Callable[[], AbstractContextManager[Session]], few: int = FEW) -> None:
         """`connect` opens a session. `few`: how many states of a level are explored in the driver."""
         self._connect, self._few = connect, few
         self._driver = Machine(1)
@@ -55,10 +53,9 @@ class Cluster:
         with ExitStack() as ending:
             ending.enter_context(self._driver.begin(folder, explored, interruption))
             self._threads = ending.enter_context(ThreadPoolExecutor(1))
-            self._session, self._stop = ending.enter_context(self._connect())
-            self._cores = self._waiting(
-                self._session.range(1_000_000).selectExpr("spark_partition_id()").distinct().count
-            )
+            session = ending.enter_context(self._connect())
+            self._session, self._stop = session.spark, session.stop
+            self._cores = self._waiting(session.cores)
             self._session.conf.set("spark.sql.shuffle.partitions", str(2 * (self._cores or 1)))
             return ending.pop_all()
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import re
 import site
+import socket
 import stat
 import subprocess
 import sys
 import sysconfig
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from conformance.system.processes import Started
 
 _DEPLOY = "org.apache.spark.deploy"
+_CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _URL = re.compile(rb"spark://[\w.]+:\d+")
 _SMALL = {
     "SPARK_DAEMON_MEMORY": "256m",
@@ -68,6 +70,46 @@ class Cluster:
         """End all processes of the cluster."""
         for one in (*self._workers, self._master):
             one.kill()
+
+
+@contextmanager
+def connect_server(folder: Path) -> Iterator[str]:
+    """Yield the address of a Spark Connect server with two cores, whose tasks do not have the project."""
+    import pyspark
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = {
+        "spark.connect.grpc.binding.port": port, "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false",
+    }  # fmt: skip
+    command = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--class", _CONNECT]
+    command += [
+        "--master",
+        "local[2,4]",
+        *(word for one in settings.items() for word in ("--conf", "=".join(map(str, one)))),
+    ]
+    python = str(_python_without_the_project(folder))
+    with (folder / "server.log").open("wb") as log:
+        server = Started(
+            [*command, "spark-internal"],
+            env={**os.environ, **LOCAL, "PYSPARK_PYTHON": python},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        for _ in range(_SECONDS * 10):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.1)
+        else:
+            raise AssertionError(
+                f"the server did not start: {(folder / 'server.log').read_text(errors='replace')[-2000:]}"
+            )
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        server.kill()
 
 
 @contextmanager

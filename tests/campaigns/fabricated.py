@@ -8,18 +8,22 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
-from conformance.campaigns import Block, Names, Plan, files, make_plan
+from conformance.campaigns import Block, Names, Plan, files, make_plan, rounds
 from conformance.campaigns.block import BlockResult, run_block
 from conformance.campaigns.code import CodeLog, code_of
-from conformance.campaigns.seal import sealed
-from conformance.campaigns.shards import BLOCKS, make_room, path_of
+from conformance.campaigns.course import Course, ignore
+from conformance.campaigns.runners import Here, Keep
 
 NAMES = ("reference", "known-bug:B-01")
 COMPONENTS = ("deque", "subpartition")
+WAVE_BLOCKS = 100
+"""How many blocks a wave has at most, as if each took some seconds."""
 SAMPLE = 20
 """How many scenarios of each component are run. All blocks have what they found."""
 
@@ -37,12 +41,16 @@ def fabricate(folder: Path, blocks: int, missing: int = 0) -> Plan:
     files.make(folder)
     files.write(folder / files.PLAN, plan)
     files.write(folder / files.CODE, CodeLog((code_of(plan, names),)))
-    (folder / BLOCKS).mkdir()
-    for _, block in zip(range(blocks), plan.blocks(), strict=False):
-        path = path_of(folder, block)
-        if not block.number % 1000:
-            make_room(folder, path)
-        path.write_bytes(sealed(replace(samples[block.component], block=block)))
+
+    def run_all(some: Iterator[Block], keep: Keep) -> None:
+        for block in some:
+            keep(replace(samples[block.component], block=block), 1.0)
+
+    with pytest.MonkeyPatch.context() as patch:
+        course_of = Course(folder, plan, names.components, time.monotonic, ignore)
+        while course_of.committed < blocks and course_of.has_work():
+            patch.setattr(rounds, "wave_after", lambda plan, at, end, *more: min(at + WAVE_BLOCKS, end, blocks))
+            course_of.run(Here(names, 1, run_all))
     return plan
 
 
@@ -61,7 +69,7 @@ def main() -> None:
     folder, blocks = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 300_000
     began = time.monotonic()
     fabricate(folder, blocks, missing=4)
-    size = sum(path.stat().st_size for path in (folder / BLOCKS).rglob("*.json"))
+    size = sum(path.stat().st_size for path in (folder / files.WAVES).rglob("*.*"))
     print(f"{blocks:,} blocks, {size >> 20:,} MiB, made in {time.monotonic() - began:.0f} s", flush=True)
     for command in (
         ["status", folder], ["status", folder, "--store"], ["resume", folder, "--runner", "inline"], ["report", folder],

@@ -21,10 +21,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conformance.campaigns import CampaignError, Inline, choose, make_plan, resume, start
+from conformance.campaigns import CampaignError, Inline, choose, make_plan, resume, rounds, start
 from conformance.campaigns.files import PLAN as PLAN_FILE
 from conformance.campaigns.files import RESULT
-from conformance.campaigns.shards import all_paths
+from conformance.campaigns.waves import numbers
 from tests.campaigns.cluster import LOCAL, Cluster, cluster
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +41,8 @@ KINDS = {
 }
 """Text in the command line of each kind of process. That of a driver is known."""
 MARK = "CONFORMANCE_KILLS"
+WAVE_SECONDS = 1.0
+"""Waves are short, so that there are several of them, and kills between them and in each of their parts."""
 PAUSE = (0.5, 6.0)
 """How many seconds pass until the next process is killed."""
 EXECUTORS = 2
@@ -121,7 +123,7 @@ def disturbed(
                 kind = chance.choice(kinds)
                 found = victims(mark, driver.pid, kind)
                 if found and not (folder / RESULT).exists():
-                    commits = next(all_paths(folder), None) is not None
+                    commits = bool(numbers(folder))
                     try:
                         os.kill(chance.choice(found), signal.SIGKILL)
                     except ProcessLookupError:
@@ -140,6 +142,7 @@ DISTURBED = 75
 
 def drive(folder: Path, runner: str, master: str) -> int:
     """Start or resume a campaign."""
+    rounds.WAVE_SECONDS = WAVE_SECONDS
     chosen = choose(runner, master or None, workers=None if master else 2)[0]
     try:
         if (folder / PLAN_FILE).exists():

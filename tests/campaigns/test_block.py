@@ -19,16 +19,18 @@ from conformance.campaigns import (
     status,
 )
 from conformance.campaigns.apart import attempt_block
-from conformance.campaigns.block import BlockResult, decode, decode_tally, encode, encode_tally, run_block
+from conformance.campaigns.block import decode, decode_tally, encode, encode_tally, run_block
 from conformance.campaigns.code import CodeLog
 from conformance.campaigns.files import read
-from conformance.campaigns.merge import merge
+from conformance.campaigns.merge import Sum
+from conformance.campaigns.rows import blocks_of, rows_of
+from conformance.campaigns.tables import read_table
 from conformance.components import COMPONENTS
 from conformance.driver import Components, Program, Run, run_scenario
 from conformance.engines.check import search_range
 from conformance.engines.compare import first_difference
 from conformance.ports import CheckpointReason, DataAvailable, Error, ErrorKind, Outcome, find_implementation
-from conformance.scenarios import Entry, canonical
+from conformance.scenarios import Entry
 from conformance.scenarios.codec import ScenarioFile
 
 SUITE = Names()
@@ -45,11 +47,18 @@ def results():
     return [run_block(FEW, block, SUITE) for block in FEW.blocks()]
 
 
-def test_a_block_survives_json():
+def added(blocks):
+    total = Sum()
+    for one in blocks:
+        total.add(one, COMPONENTS)
+    return total
+
+
+def test_a_block_survives_its_rows():
     result = run_block(PLAN, Block("subpartition", 0, 0, 60), SUITE)
     assert result.tallies["known-bug:B-01"].failures
     assert result.differences
-    again = msgspec.json.decode(canonical(result), type=BlockResult)
+    (again,) = blocks_of(rows_of(result), PLAN.digest)
     assert again == result
     tally = decode_tally(again.tallies["known-bug:B-01"], COMPONENTS)
     assert encode_tally(tally) == result.tallies["known-bug:B-01"]
@@ -72,10 +81,10 @@ def test_the_order_of_blocks_does_not_matter():
     blocks = results()
     for found in ([bool(one.tallies[NAMES[2]].failures) for one in blocks], [bool(one.differences) for one in blocks]):
         assert found.count(True) > 1
-    expected = merge(blocks, COMPONENTS)
+    expected = added(blocks)
     for _ in range(3):
         random.Random(1).shuffle(blocks)
-        total = merge(blocks, COMPONENTS)
+        total = added(blocks)
         assert total == expected
 
 
@@ -161,11 +170,11 @@ def test_components_that_there_are_not_are_refused_before_anything_runs(tmp_path
 
 
 @pytest.mark.parametrize("runner", [Inline(MINE), Processes(1, MINE)], ids=lambda one: one.name)
-def test_a_block_looks_its_component_up_where_the_runner_says(runner):
+def test_a_block_looks_its_component_up_where_the_runner_says(runner, tmp_path):
     plan = make_plan("mine", ["reference"], ["persister"], scenarios=2, block=2)
-    results: list[BlockResult] = []
-    runner.run(plan, plan.blocks(), results.append, print)
-    (result,) = results
+    with runner.opened(plan) as running:
+        running.run([list(plan.blocks())], tmp_path, print, print)
+    (result,) = blocks_of(read_table(next(tmp_path.iterdir()).read_bytes()), plan.digest)
     assert (result.lost or "").startswith("KeyError: \"there is no component 'persister'; there are deque\"")
 
 
@@ -192,7 +201,7 @@ def test_no_file_says_where_components_stand_but_their_code_counts(tmp_path):
 def test_what_other_processes_cannot_look_up_is_refused_before_they_start(names, expected):
     plan = make_plan("mine", ["reference"], ["deque"], scenarios=1)
     with pytest.raises(RunnerUnavailable, match=expected):
-        Processes(1, names).run(plan, plan.blocks(), print, print)
+        Processes(1, names).opened(plan).__enter__()
 
 
 def run(*outcomes, violation=None, step="poll"):

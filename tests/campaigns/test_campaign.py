@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import json
 import threading
-from itertools import count
+from contextlib import contextmanager
 
 import pytest
 
 from conformance.campaigns import (
     Advance,
-    Block,
     CampaignError,
     CampaignInterrupted,
     Inline,
@@ -19,18 +18,23 @@ from conformance.campaigns import (
     causes_of,
     load,
     make_plan,
+    rounds,
     start,
+    status,
 )
 from conformance.campaigns.apart import attempt_block
 from conformance.campaigns.campaign import finish
 from conformance.campaigns.files import read
-from conformance.campaigns.shards import all_paths, path_of
+from conformance.campaigns.runners import Here
+from conformance.campaigns.waves import SUM, numbers
 from conformance.components import COMPONENTS
 from conformance.driver import ANSWERS
 from conformance.engines import lasting, replay
 from conformance.ports import find_implementation
 from conformance.scenarios import SchemaError, canonical, decode_scenario
 from tests.campaigns.dying import MARK
+from tests.campaigns.edited import table_files, wave_file
+from tests.campaigns.ended import in_waves_of_one
 
 SUITE = Names()
 NAMES = ("reference", "reference-recover-first", "known-bug:B-01")
@@ -103,15 +107,16 @@ def test_processes_come_to_the_same_bytes(inline, tmp_path):
     assert (tmp_path / "c" / "result.json").read_bytes() == (inline / "result.json").read_bytes()
 
 
-class Backwards:
+class Backwards(Inline):
     """Runs blocks in another order than they were asked for."""
 
-    name = "backwards"
-    names = SUITE
+    @contextmanager
+    def opened(self, plan):
+        def run_all(blocks, keep):
+            for block in reversed(list(blocks)):
+                keep(attempt_block(plan, block, self.names), 1.0)
 
-    def run(self, plan, blocks, commit, progress):
-        for block in reversed(list(blocks)):
-            commit(attempt_block(plan, block, self.names))
+        yield Here(self.names, 5, run_all)
 
 
 def test_another_order_comes_to_the_same_bytes(inline, tmp_path):
@@ -123,31 +128,31 @@ def test_progress_counts_over_all_implementations(tmp_path):
     seen: list[Advance] = []
     plan = make_plan("p", NAMES[:2], ["deque"], scenarios=8)
     start(tmp_path / "c", plan, Inline(), seen.append)
-    assert [(one.done, one.blocks, one.scenarios) for one in seen] == [(n, 8, 2 * n) for n in range(1, 9)]
+    counts = [(one.done, one.committed, one.blocks, one.scenarios) for one in seen]
+    assert counts == [*((n, 0, 8, 2 * n) for n in range(1, 9)), (8, 8, 8, 16)]
 
 
 # ---- goals -----------------------------------------------------------------------------------------------------------
-def test_steps_are_reached_with_the_fewest_blocks_and_the_rest_is_dropped(tmp_path):
+def test_steps_are_reached_with_few_blocks_and_every_runner_ends_after_the_same(tmp_path, monkeypatch):
+    """Where a round ends depends on no runner and on no wave: only then it is asked whether the goal is reached."""
     plan = make_plan("s", NAMES[:1], steps=1000, block=5)
     result = start(tmp_path / "a", plan, Inline())
     steps = sum(part.steps for part in result.implementations[0].components)
-    assert 1000 <= steps < 1600
-    ran = len(list(all_paths(tmp_path / "a")))
+    assert steps >= 1000
+    ran = status(tmp_path / "a").blocks
     assert ran < (plan.number_of_blocks or 0)
-
-    class Eager:
-        """Takes more blocks than are needed, as a wave does."""
-
-        name = "eager"
-        names = SUITE
-
-        def run(self, plan, blocks, commit, progress):
-            for block in [block for block, _ in zip(plan.blocks(), range(ran + 4), strict=False)]:
-                commit(attempt_block(plan, block, self.names))
-
-    start(tmp_path / "b", plan, Eager())
-    assert len(list(all_paths(tmp_path / "b"))) == ran + 4
+    assert ran % len(plan.components) == 0
+    in_waves_of_one(monkeypatch)
+    start(tmp_path / "b", plan, Backwards())
+    assert status(tmp_path / "b").blocks == ran
     assert (tmp_path / "b" / "result.json").read_bytes() == (tmp_path / "a" / "result.json").read_bytes()
+
+
+def test_a_goal_in_steps_is_not_missed_by_much(tmp_path):
+    plan = make_plan("s", NAMES[:1], ["deque", "subpartition"], steps=5000, block=3)
+    result = start(tmp_path / "c", plan, Inline())
+    steps = sum(part.steps for part in result.implementations[0].components)
+    assert 5000 <= steps < 6000
 
 
 def test_a_goal_in_steps_ends_also_if_nothing_works(tmp_path):
@@ -157,19 +162,33 @@ def test_a_goal_in_steps_ends_also_if_nothing_works(tmp_path):
     assert (part.scenarios, part.steps, len(part.findings)) == (20, 0, 1)
 
 
-def test_no_block_begins_after_the_time_is_up(tmp_path):
+def test_no_wave_begins_after_the_time_is_up(tmp_path, monkeypatch):
     plan = make_plan("m", NAMES[:1], ["deque"], minutes=1, block=3)
-    ticks = count(0, 25)  # the clock is looked at once at the start, and once before each block
-    result = start(tmp_path / "c", plan, Inline(), clock=lambda: float(next(ticks)))
-    assert result.implementations[0].components[0].scenarios == 6
+    in_waves_of_one(monkeypatch)
+    now = 0.0
+
+    def tick(state):
+        nonlocal now
+        now += 25 if state.committed == state.done else 0
+
+    result = start(tmp_path / "c", plan, Inline(), tick, clock=lambda: now)
+    assert result.implementations[0].components[0].scenarios == 9
 
 
-def test_only_blocks_without_a_gap_count(tmp_path, inline):
+def test_a_wave_is_no_longer_than_the_time_that_is_left(tmp_path, monkeypatch):
+    """A block of the first round takes ten seconds, as it seems, so that there is room for two in the last 25."""
     plan = make_plan("m", NAMES[:1], ["deque"], minutes=1, block=3)
-    ticks = count(0, 15)
-    start(tmp_path / "c", plan, Inline(), clock=lambda: float(next(ticks)))
-    path_of(tmp_path / "c", Block("deque", 1, 3, 3)).unlink()
-    assert finish(tmp_path / "c", plan, SUITE).implementations[0].components[0].scenarios == 3
+    monkeypatch.setattr(rounds, "cost_of", lambda block, total: 10.0)
+    now, seen = 0.0, list[int]()
+
+    def tick(state):
+        nonlocal now
+        if state.committed == state.done:
+            seen.append(state.done)
+            now += 35
+
+    start(tmp_path / "c", plan, Inline(), tick, clock=lambda: now)
+    assert seen == [8, 11]
 
 
 # ---- what goes wrong -------------------------------------------------------------------------------------------------
@@ -192,19 +211,15 @@ def test_an_empty_folder_will_do(tmp_path):
     assert load(tmp_path).seed == "e"
 
 
-class Interrupted:
-    name = "interrupted"
-    names = SUITE
+def test_ctrl_c_says_where_the_blocks_lie(tmp_path, monkeypatch):
+    def watch(state):
+        if state.done == 2:
+            raise KeyboardInterrupt
 
-    def run(self, plan, blocks, commit, progress):
-        commit(attempt_block(plan, next(blocks), self.names))
-        raise KeyboardInterrupt
-
-
-def test_ctrl_c_says_where_the_blocks_lie(tmp_path):
-    with pytest.raises(CampaignInterrupted, match=r"1 block was committed, and is in .*blocks; there is no result"):
-        start(tmp_path / "c", PLAN, Interrupted())
-    assert [*all_paths(tmp_path / "c")] == [path_of(tmp_path / "c", next(PLAN.blocks()))]
+    in_waves_of_one(monkeypatch)
+    with pytest.raises(CampaignInterrupted, match=r"1 block was committed, and is in .*waves; there is no result"):
+        start(tmp_path / "c", PLAN, Inline(), watch)
+    assert numbers(tmp_path / "c") == [0]
     with pytest.raises(CampaignError, match=r"result.json does not exist"):
         load(tmp_path / "c")
 
@@ -215,17 +230,14 @@ def test_an_interrupt_ends_the_workers(tmp_path):
 
     plan = make_plan("i", NAMES, ["gate"], scenarios=2_000, block=20)
     before = threading.active_count()
-    with pytest.raises(CampaignInterrupted, match="1 block was committed"):
+    with pytest.raises(CampaignInterrupted, match="0 blocks were committed"):
         start(tmp_path / "c", plan, Processes(2), watch)
     assert threading.active_count() == before
 
 
 def test_a_runner_that_is_unavailable_leaves_no_folder(tmp_path):
-    class Unavailable:
-        name = "unavailable"
-        names = SUITE
-
-        def run(self, plan, blocks, commit, progress):
+    class Unavailable(Inline):
+        def opened(self, plan):
             raise RunnerUnavailable("no")
 
     with pytest.raises(RunnerUnavailable, match=r"^no$"):
@@ -252,17 +264,53 @@ def test_a_file_of_another_kind_says_which_field(inline, tmp_path):
     assert read(inline / "plan.json", Plan) == PLAN
 
 
-def test_a_damaged_block_is_not_counted_silently(tmp_path):
+def test_a_damaged_sum_is_not_counted_silently(tmp_path):
     plan = make_plan("d", NAMES[:1], ["deque"], scenarios=8)
     start(tmp_path / "c", plan, Inline())
-    block = path_of(tmp_path / "c", Block("deque", 3, 3, 1))
-    whole = block.read_bytes()
-    block.write_bytes(whole[:100])
-    with pytest.raises(SchemaError, match=r"3.json, line 1, column 101: this is not JSON"):
+    (table,) = table_files(tmp_path / "c", SUM)
+    whole = table.read_bytes()
+    table.write_bytes(whole[:100])
+    with pytest.raises(SchemaError, match=r"part-00000.parquet: .*the checksum is not that of the file"):
         finish(tmp_path / "c", plan, SUITE)
-    block.write_bytes(whole.replace(plan.digest.encode(), b"0" * 16))
-    with pytest.raises(SchemaError, match=r"3.json: this is a block of another plan"):
+    table.write_bytes(whole)
+    wave = wave_file(tmp_path / "c")
+    wave.write_bytes(wave.read_bytes().replace(plan.digest.encode(), b"0" * 16))
+    with pytest.raises(SchemaError, match=r"wave.json: this is a wave of another plan"):
         finish(tmp_path / "c", plan, SUITE)
+
+
+class Forgetful(Inline):
+    """As executors do that write into a folder of their own machine."""
+
+    @contextmanager
+    def opened(self, plan):
+        def run_all(blocks, keep):
+            for block in list(blocks)[:-1]:
+                keep(attempt_block(plan, block, self.names), 1.0)
+
+        yield Here(self.names, 1, run_all)
+
+
+class Repeating(Inline):
+    @contextmanager
+    def opened(self, plan):
+        def run_all(blocks, keep):
+            for block in (*(every := list(blocks)), every[0]):
+                keep(attempt_block(plan, block, self.names), 1.0)
+
+        yield Here(self.names, 1, run_all)
+
+
+@pytest.mark.parametrize(
+    ("runner", "said"),
+    [(Forgetful(), "1 of its 8 blocks are missing"), (Repeating(), "the block deque-0 is there twice")],
+    ids=["too few", "too many"],
+)
+def test_a_wave_that_has_not_each_block_once_is_not_committed(runner, said, tmp_path):
+    plan = make_plan("d", NAMES[:1], ["deque", "subpartition"], scenarios=8, block=1)
+    with pytest.raises(CampaignError, match=f"{said}.*must see this folder at the same path"):
+        start(tmp_path / "c", plan, runner)
+    assert numbers(tmp_path / "c") == []
 
 
 ONCE = make_plan("o", ["tests.campaigns.dying:once"], ["deque"], scenarios=8, block=4)

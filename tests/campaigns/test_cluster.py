@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from conformance.campaigns import Inline, Spark, make_plan, start
 from conformance.campaigns.spark_setup import spark_problem
-from tests.campaigns.cluster import LOCAL, cluster
+from tests.campaigns.cluster import LOCAL, cluster, connect_server
 
+ROOT = Path(__file__).parents[2]
 PROBLEM = spark_problem()
 NAMES = ("reference", "known-bug:B-01", "tests.campaigns.dying:at_a_late_checkpoint")
 COMPONENTS = ("deque", "persister", "recovered-channel", "subpartition")
@@ -36,11 +41,32 @@ def test_executors_that_come_and_go_lead_to_the_same_bytes(tmp_path, monkeypatch
         for name, value in {**LOCAL, "PYSPARK_PYTHON": str(there.python)}.items():
             monkeypatch.setenv(name, value)
 
+        seen: list[int] = []
+
         def watch(state):
-            if state.done == 2:
+            if state.committed == 8 and not seen:
                 there.add_worker()
-            elif state.done == 4:
+            elif state.committed > 8 and len(seen) == 1:
                 first.kill()
+            seen.append(state.committed)
 
         start(tmp_path / "spark", plan, Spark(there.url), watch)
+    assert (tmp_path / "spark" / "result.json").read_bytes() == (tmp_path / "inline" / "result.json").read_bytes()
+
+
+@pytest.mark.skipif(spark_problem(connects=True) is not None, reason=spark_problem(connects=True) or "")
+def test_a_connect_server_comes_to_the_same_bytes(tmp_path):
+    """The driver is a process of its own, since pyspark cannot have a classic session and one of Connect in one."""
+    plan = make_plan("connect", NAMES, COMPONENTS, scenarios=90, block=30, budget=300)
+    start(tmp_path / "inline", plan, Inline())
+    (tmp_path / "server").mkdir()
+    with connect_server(tmp_path / "server") as address:
+        code = (
+            "import pickle, sys\nfrom conformance.campaigns import Spark, start\n"
+            "start(sys.argv[1], pickle.load(sys.stdin.buffer), Spark(sys.argv[2]))"
+        )
+        subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / "spark"), address], input=pickle.dumps(plan), check=True,
+            cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
     assert (tmp_path / "spark" / "result.json").read_bytes() == (tmp_path / "inline" / "result.json").read_bytes()

@@ -81,7 +81,7 @@ def test_of_two_that_start_in_one_folder_one_is_refused(tmp_path, monkeypatch):
     assert status(tmp_path / "c").finished
 
 
-@pytest.mark.parametrize("name", [LOCK, "blocks"])
+@pytest.mark.parametrize("name", [LOCK, "waves"])
 def test_nothing_is_written_through_a_link_in_the_folder(name, tmp_path):
     start(tmp_path / "c", PLAN, Inline())
     (tmp_path / "c" / "result.json").unlink()

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from conformance.campaigns import CampaignError, Names, Plan, make_plan, status, store
-from conformance.campaigns.block import run_block
-from conformance.campaigns.campaign import Feed, finish
-from conformance.campaigns.shards import SIZE, all_paths
+from conformance.campaigns import CampaignError, Names, Plan, so_far, status, store
+from conformance.campaigns.campaign import finish
 from conformance.campaigns.store import write_store
-from tests.campaigns.fabricated import fabricate, plan_of
+from tests.campaigns.fabricated import fabricate
 
 FEW, MANY = 300, 2_100
 MOST_PER_BLOCK = 300
@@ -56,33 +56,29 @@ def test_the_memory_does_not_grow_with_the_blocks(name, folders, monkeypatch):
     assert any(peak(many) - least < MOST_PER_BLOCK * (MANY - FEW) for _ in range(3))
 
 
-def test_a_driver_keeps_only_what_is_in_flight():
-    def driven(blocks: int) -> Callable[[], None]:
-        plan = plan_of(blocks)
-        result = run_block(make_plan("x", ["reference"], ["deque"], scenarios=1), next(plan.blocks()), Names())
-
-        def drive() -> None:
-            feed = Feed(plan, float, lambda block: None)
-            for block in feed:
-                feed.committed(type(result)("", block, result.tallies))
-            assert feed.advance().done == blocks
-
-        return drive
-
-    driven(FEW)()
-    few, many = peak(driven(FEW)), peak(driven(MANY))
+def test_a_driver_keeps_only_the_sum(tmp_path):
+    fabricate(tmp_path / "first", FEW)
+    few, many = (peak(partial(fabricate, tmp_path / str(blocks), blocks)) for blocks in (FEW, MANY))
     assert many - few < MOST_PER_BLOCK * (MANY - FEW)
 
 
-def test_blocks_are_read_in_the_order_of_their_numbers(folders):
-    folder, plan = folders[1]
-    assert MANY // len(plan.components) > SIZE
-    numbers = [int(path.stem) for path in all_paths(folder) if path.parents[1].name == plan.components[0]]
-    assert numbers == sorted(numbers) == list(range(MANY // len(plan.components)))
+def test_to_read_the_progress_opens_as_many_files_for_many_blocks_as_for_few(folders, monkeypatch):
+    really, opened = os.open, Counter[str]()
+
+    def counting(path, *more, **options):
+        opened[str(folder)] += str(path).startswith(str(folder))
+        return really(path, *more, **options)
+
+    monkeypatch.setattr(os, "open", counting)
+    for folder, _ in folders:
+        assert status(folder).blocks in (FEW, MANY)
+    few, many = opened.values()
+    assert few == many > 2
 
 
 def test_blocks_of_an_earlier_version_are_reported(tmp_path):
     fabricate(tmp_path / "c", 2)
-    (tmp_path / "c" / "blocks" / "deque-0.json").touch()
-    with pytest.raises(CampaignError, match="An earlier version of this suite wrote the blocks"):
-        status(tmp_path / "c")
+    (tmp_path / "c" / "waves").rename(tmp_path / "c" / "blocks")
+    for read in (status, so_far, write_store):
+        with pytest.raises(CampaignError, match="An earlier version of this suite wrote the blocks"):
+            read(tmp_path / "c")

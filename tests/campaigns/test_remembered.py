@@ -24,7 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Inline, "run", interrupted)
+        patch.setattr(Inline, "opened", interrupted)
         assert run("campaign", "start", str(tmp_path / "c"), *SMALL, "--runner", "inline") == 130
     return tmp_path / "c"
 
@@ -34,7 +34,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None]]:
     """The runners that were asked for. All of them are inline."""
     asked: list[tuple[str, str | None]] = []
 
-    def choose(name: str = "auto", master: str | None = None) -> tuple[Inline, None]:
+    def choose(name: str = "auto", master: str | None = None, **more: object) -> tuple[Inline, None]:
         asked.append((name, master))
         return Inline(), None
 
@@ -88,7 +88,7 @@ def test_a_damaged_file_is_an_error_that_names_it(folder, capsys):
 
 
 def test_processes_are_remembered_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(Processes, "run", Inline().run)
+    monkeypatch.setattr(Processes, "opened", Inline().opened)
     monkeypatch.setattr(Processes, "__init__", lambda self, *_: setattr(self, "names", Inline().names))
     assert run("campaign", "start", str(tmp_path / "c"), *SMALL, "--runner", "processes") == 0
     assert remembered(tmp_path / "c") == Remembered("processes")

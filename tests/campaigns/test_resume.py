@@ -16,13 +16,26 @@ import msgspec
 import pytest
 
 from conformance import cli
-from conformance.campaigns import CampaignError, Inline, Processes, Spark, files, make_plan, resume, start, status
+from conformance.campaigns import (
+    CampaignError,
+    Inline,
+    Processes,
+    Spark,
+    files,
+    make_plan,
+    resume,
+    start,
+    status,
+    waves,
+)
 from conformance.campaigns.code import CodeLog, environment
 from conformance.campaigns.lock import held, holder
-from conformance.campaigns.shards import all_paths
 from conformance.campaigns.spark_setup import spark_problem
+from conformance.campaigns.waves import BLOCKS, home_of, numbers
+from conformance.components import COMPONENTS
 from conformance.engines import lasting
 from tests.campaigns.dying import MARK
+from tests.campaigns.ended import in_waves_of_one
 from tests.campaigns.killed import PLAN
 
 ROOT = Path(__file__).parents[2]
@@ -41,8 +54,8 @@ def killed(folder: Path, runner: str, blocks: int) -> Path:
 
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory):
-    """The folder of a campaign whose driver was killed after two blocks. A test changes its own copy."""
-    return killed(tmp_path_factory.mktemp("begun") / "campaign", "processes", 2)
+    """The folder of a campaign whose driver was killed in its second wave. A test changes its own copy."""
+    return killed(tmp_path_factory.mktemp("begun") / "campaign", "processes", 4)
 
 
 @pytest.fixture
@@ -59,12 +72,12 @@ def undisturbed(tmp_path_factory):
     return (folder / "result.json").read_bytes()
 
 
-@pytest.mark.parametrize("blocks", [1, 4, 8])
-def test_a_killed_driver_loses_nothing_and_counts_nothing_twice(blocks, tmp_path, undisturbed):
+@pytest.mark.parametrize(("blocks", "committed"), [(1, 0), (4, 3), (8, 6)])
+def test_a_killed_driver_loses_the_wave_in_flight_and_counts_nothing_twice(blocks, committed, tmp_path, undisturbed):
     folder = killed(tmp_path / "campaign", "processes", blocks)
-    assert status(folder).blocks >= blocks
+    assert status(folder).blocks == committed
     assert holder(folder) is None
-    before = {path: path.stat().st_mtime_ns for path in all_paths(folder)}
+    before = {path: path.stat().st_mtime_ns for number in numbers(folder) for path in files_of(folder, number)}
     resume(folder, Processes(2) if blocks == 4 else Inline())
     assert (folder / "result.json").read_bytes() == undisturbed
     assert {path: path.stat().st_mtime_ns for path in before} == before
@@ -74,34 +87,66 @@ def test_a_killed_driver_loses_nothing_and_counts_nothing_twice(blocks, tmp_path
 @pytest.mark.skipif(spark_problem() is not None, reason=str(spark_problem()))
 @pytest.mark.xdist_group("spark")
 def test_a_spark_campaign_that_was_killed_equals_one_that_ran_inline(tmp_path, undisturbed):
-    folder = killed(tmp_path / "campaign", "spark", 3)
+    folder = killed(tmp_path / "campaign", "spark", 4)
+    assert status(folder).blocks >= 2
     resume(folder, Spark())
     assert (folder / "result.json").read_bytes() == undisturbed
 
 
+def files_of(folder: Path, number: int) -> list[Path]:
+    return [path for path in home_of(folder, number).rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("missing", [[0], [1, 2], [2, 4], [7]])
+def test_a_wave_that_somebody_deleted_is_run_again_and_the_others_are_not(missing, tmp_path, monkeypatch, undisturbed):
+    """A wave that was run again may have the blocks of several that are missing."""
+    folder = tmp_path / "campaign"
+    in_waves_of_one(monkeypatch)
+    start(folder, PLAN, Inline())
+    for number in missing:
+        shutil.rmtree(home_of(folder, number))
+    (folder / "result.json").unlink()
+    kept = {path: path.stat().st_mtime_ns for number in numbers(folder) for path in files_of(folder, number)}
+    ran: list[int] = []
+    resume(folder, Inline(), lambda state: ran.append(state.done))
+    assert (folder / "result.json").read_bytes() == undisturbed
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert len(ran) < 8
+    assert len(list(waves.all_blocks(folder, PLAN, COMPONENTS))) == 8
+
+
 def test_what_was_being_written_counts_for_nothing(folder, undisturbed):
-    (folder / "blocks" / "deque" / "0" / ".3.json.part").write_text('{"plan": "half')
+    """Also what Spark leaves of a wave whose driver was killed, complete or not."""
+    wave = home_of(folder, 1)
+    assert not (wave / files.WAVE).exists()
+    committed = home_of(folder, 0) / BLOCKS
+    shutil.copytree(committed, wave / BLOCKS / "_temporary" / "0", dirs_exist_ok=True)
+    shutil.copytree(committed, wave / BLOCKS, dirs_exist_ok=True)
+    (wave / f".{files.WAVE}.part").write_text('{"plan": "half')
     (folder / ".result.json.part").write_text("{")
     resume(folder, Inline())
+    assert not list(wave.rglob("_temporary"))
     assert (folder / "result.json").read_bytes() == undisturbed
     assert not list(folder.rglob(".*.part"))
 
 
 def test_a_full_disk_leaves_a_campaign_that_can_be_gone_on_with(tmp_path, monkeypatch, undisturbed):
     folder = tmp_path / "campaign"
-    commit, done = files.commit, list[object]()
+    commit, done = waves.commit, list[object]()
 
-    def full(where, result):
+    def full(where, wave):
         if len(done) == 3:
             raise OSError(28, "No space left on device", str(where))
-        done.append(result)
-        commit(where, result)
+        done.append(wave)
+        return commit(where, wave)
 
-    monkeypatch.setattr(files, "commit", full)
+    in_waves_of_one(monkeypatch)
+    monkeypatch.setattr(waves, "commit", full)
     with pytest.raises(OSError, match="No space left"):
         start(folder, PLAN, Inline())
     monkeypatch.undo()
     assert status(folder).blocks == 3
+    assert not home_of(folder, 3).exists(), "what cannot be used takes no room"
     resume(folder, Inline())
     assert (folder / "result.json").read_bytes() == undisturbed
 

@@ -14,6 +14,7 @@ from conformance.campaigns import Advance, Inline, Plan, causes_of, files, load,
 from conformance.campaigns.lock import held
 from conformance.reporting.bug_report import report_folder_name
 from conformance.reporting.page import PAGE
+from tests.campaigns.ended import in_waves_of_one
 
 PLAN = make_plan("so far", ["reference", "known-bug:B-01"], ["deque", "subpartition"], scenarios=32, block=8, budget=50)
 STRANGER = """
@@ -26,18 +27,20 @@ def make():
 
 
 class Stopped(Exception):
-    """Ends a campaign between two blocks."""
+    """Ends a campaign between two waves."""
 
 
 def stopped(folder: Path, plan: Plan, blocks: int) -> Path:
-    """The folder of a campaign that ended after so many blocks."""
+    """The folder of a campaign that ended after so many blocks, each of which is a wave."""
 
     def watch(state: Advance) -> None:
-        if state.done == blocks:
+        if state.committed == blocks:
             raise Stopped
 
-    with pytest.raises(Stopped):
-        start(folder, plan, Inline(), watch)
+    with pytest.MonkeyPatch.context() as patch:
+        in_waves_of_one(patch)
+        with pytest.raises(Stopped):
+            start(folder, plan, Inline(), watch)
     return folder
 
 

@@ -56,7 +56,7 @@ def test_an_interrupt_is_quiet_and_leaves_what_was_committed(tmp_path, capfd):
         raise KeyboardInterrupt
 
     plan = make_plan("spark", NAMES, ["deque", "subpartition"], scenarios=100, block=5)
-    with pytest.raises(CampaignInterrupted, match="1 block was committed"):
+    with pytest.raises(CampaignInterrupted, match="8 blocks were committed"):
         start(tmp_path / "spark", plan, Spark(workers=2), watch)
     assert capfd.readouterr() == ("", "")
 
@@ -132,11 +132,11 @@ def test_java_is_missing_or_wrong(found, expected):
 def test_pyspark_is_missing(tmp_path):
     problem = spark_problem(java(17), has_not)
     assert problem is not None
-    assert "pyspark is not installed" in problem
+    assert "pyspark, pandas are not installed" in problem
     assert "pip install 'checkpoint-conformance[spark]'" in problem
     assert "apt-get" not in problem
     plan = make_plan("spark", NAMES[:1], ["deque"], scenarios=1)
-    with pytest.raises(RunnerUnavailable, match="pyspark is not installed"):
+    with pytest.raises(RunnerUnavailable, match="pyspark, pandas are not installed"):
         start(tmp_path / "c", plan, Spark(java=java(17), has=has_not))
     assert not (tmp_path / "c").exists()
 
@@ -144,7 +144,7 @@ def test_pyspark_is_missing(tmp_path):
 def test_both_are_missing():
     problem = spark_problem(lambda: None, has_not)
     assert problem is not None
-    assert "pyspark is not installed, and it needs Java" in problem
+    assert "pyspark, pandas are not installed, and it needs Java" in problem
     assert "pip install" in problem
     assert "apt-get" in problem
 
@@ -170,6 +170,13 @@ def test_where_java_is_looked_for():
     assert find_java({"JAVA_HOME": "no/such/folder"}, lambda name: "path/java") is None
 
 
+def test_only_what_is_missing_is_named():
+    problem = spark_problem(java(17), lambda name: name != "pandas")
+    assert problem is not None
+    assert "pandas is not installed" in problem
+    assert "pyspark is" not in problem
+
+
 def test_runners_by_name():
     for name in ("inline", "processes"):
         runner, paragraph = choose(name)
@@ -180,10 +187,16 @@ def test_runners_by_name():
         choose("inline", master="yarn")
 
 
-def test_spark_connect_is_refused():
+def test_a_connect_server_needs_packages_and_no_java(tmp_path):
+    assert spark_problem(lambda: None, has, connects=True) is None
+    problem = spark_problem(lambda: None, lambda name: name == "pyspark", connects=True)
+    assert problem is not None
+    assert "pandas, grpc, grpc_status, google.rpc, zstandard are not installed" in problem
+    assert "Java" not in problem
     plan = make_plan("spark", NAMES[:1], ["deque"], scenarios=1)
-    with pytest.raises(RunnerUnavailable, match="Spark Connect server, which has no RDDs"):
-        Spark("sc://there", java=java(17), has=has).run(plan, plan.blocks(), print, print)
+    with pytest.raises(RunnerUnavailable, match="pandas, grpc"):
+        start(tmp_path / "c", plan, Spark("sc://there", java=java(17), has=lambda name: name == "pyspark"))
+    assert not (tmp_path / "c").exists()
 
 
 @pytest.mark.parametrize(("master", "local"), [(None, True), ("local", True), ("local[*]", True), ("yarn", False)])

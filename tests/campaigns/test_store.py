@@ -6,14 +6,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from conformance import cli
-from conformance.campaigns import Block, Inline, Processes, load, make_plan, start
-from conformance.campaigns.shards import path_of
+from conformance.campaigns import Inline, Processes, load, make_plan, start
 from conformance.campaigns.store import SCHEMAS, write_store
+from conformance.campaigns.waves import BLOCKS
 from conformance.components import COMPONENTS
 from conformance.engines import replay
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import find_implementation
 from conformance.scenarios import SchemaError, decode_scenario
+from tests.campaigns.edited import table_files
 
 PLAN = make_plan("store", ["reference", "known-bug:B-01"], ["deque", "subpartition"], scenarios=60, block=30, budget=50)
 
@@ -63,10 +64,11 @@ def test_every_runner_leads_to_the_same_tables(folder, tmp_path):
     assert not list((tmp_path / "c" / "store").glob(".*"))
 
 
-def test_a_damaged_block_leaves_no_half_of_a_table(tmp_path):
+def test_a_damaged_wave_leaves_no_half_of_a_table(tmp_path):
     start(tmp_path / "c", PLAN, Inline())
-    path_of(tmp_path / "c", Block("subpartition", 1, 30, 30)).write_bytes(b"{")
-    with pytest.raises(SchemaError, match="this is not JSON"):
+    (path,) = table_files(tmp_path / "c", BLOCKS)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(SchemaError, match="the checksum is not that of the file"):
         write_store(tmp_path / "c")
     assert list((tmp_path / "c" / "store").iterdir()) == []
 

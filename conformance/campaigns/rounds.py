@@ -1,0 +1,80 @@
+"""Which blocks are run next, and how they are divided into tasks.
+
+A plan is run in *rounds*, and each round in *waves*. Where a round ends follows from the plan and from what the rounds
+before it have counted, so that it is the same on every machine: at the end of a round it is decided whether there is
+another one. How much of a round a wave has, and which of its blocks a task has, depends on what was measured: no result
+depends on it.
+
+A wave is what is committed at once, so that it is what a driver loses that is killed. A round begins small and doubles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from conformance.campaigns.merge import Sum
+from conformance.campaigns.plan import FEWEST_BLOCKS, Block, Plan
+
+MOST_OF_A_ROUND = 1024
+"""The most blocks of a round."""
+WAVE_SECONDS = 120.0
+"""About how long a wave takes, once it is known how long blocks take."""
+TASK_SECONDS = (5.0, 30.0)
+"""How long a task takes: not less, if the wave has the work, so that little is lost at its begin and end."""
+TASKS_PER_CORE = 3
+"""In how many tasks the work of a core is divided, so that none waits long for the last one."""
+
+
+def round_after(plan: Plan, position: int, steps: int) -> int:
+    """Return the position at which the round ends that begins at a position; the same one if there is no other round.
+
+    `steps`: those that the baseline took in the blocks before the position.
+    """
+    components = len(plan.components)
+    size = max(FEWEST_BLOCKS, components) if position == 0 else min(position, MOST_OF_A_ROUND)
+    if plan.steps is not None and steps > 0:
+        # As many blocks as are likely to be needed, so that a campaign is not much longer than it was asked to be.
+        size = min(size, -(-(plan.steps - steps) * position // steps))
+    size = -(-max(0, size) // components) * components  # each component has its turn in every round
+    most = plan.number_of_blocks
+    return position + size if most is None else min(position + size, most)
+
+
+def wave_after(plan: Plan, position: int, end: int, total: Sum, places: int, seconds: float) -> int:
+    """Return the position at which a wave ends that begins at a position, in a round that ends at `end`.
+
+    It takes about as many seconds, with as many blocks at once as there are places. Without a block that was measured,
+    nobody knows: it is the rest of the round.
+    """
+    if not total.ran:
+        return end
+    left = seconds * places
+    for at in range(position, end):
+        left -= cost_of(plan.block_at(at), total)
+        if left <= 0:
+            return at + 1
+    return end
+
+
+def cost_of(block: Block, total: Sum) -> float:
+    """Return about how many seconds a block takes, from what the blocks of its component took, or those of all."""
+    ran = total.ran.get(block.component)
+    every = [ran] if ran is not None and ran.scenarios else list(total.ran.values())
+    scenarios = sum(one.scenarios for one in every)
+    return block.count * sum(one.seconds for one in every) / scenarios if scenarios else TASK_SECONDS[0]
+
+
+def tasks_of(blocks: Sequence[Block], total: Sum, places: int) -> list[list[Block]]:
+    """Divide blocks into tasks, the longest first. The blocks of a task are of as few components as possible."""
+    costs = {block: cost_of(block, total) for block in blocks}
+    least, most = TASK_SECONDS
+    aim = min(max(sum(costs.values()) / (places * TASKS_PER_CORE), least), most)
+    aim = min(aim, sum(costs.values()) / places)  # there may be too little work to keep every core busy so long
+    tasks: list[tuple[float, list[Block]]] = []
+    for block in sorted(blocks, key=lambda one: (-costs[one] / one.count, one.component, one.number)):
+        if tasks and tasks[-1][0] + costs[block] <= aim:
+            cost, task = tasks.pop()
+            tasks.append((cost + costs[block], [*task, block]))
+        else:
+            tasks.append((costs[block], [block]))
+    return [task for _, task in sorted(tasks, key=lambda one: -one[0])]

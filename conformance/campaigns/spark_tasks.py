@@ -1,0 +1,52 @@
+"""What the tasks of Spark do. Executors import this and what it needs, but not pyspark's classic or Connect classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import pyarrow as pa
+
+from conformance.campaigns.apart import attempt_elsewhere
+from conformance.campaigns.merge import fold
+from conformance.campaigns.names import Names
+from conformance.campaigns.plan import Block, Plan
+from conformance.campaigns.rows import Row, rows_of
+from conformance.campaigns.runners import timed
+from conformance.campaigns.tables import batch_of, rows_in
+from conformance.driver import find_components
+
+Batches = Iterator[pa.RecordBatch]
+
+
+def running(plan: Plan, names: Names, tasks: Sequence[Sequence[Block]]) -> Callable[[Batches], Batches]:
+    """Return a function that runs the blocks of those tasks whose numbers it gets, and yields their rows."""
+
+    def run(numbers: Batches) -> Batches:
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                for block in tasks[number]:
+                    yield batch_of(rows_of(*timed(lambda one: attempt_elsewhere(plan, one, names), block)))
+
+    return run
+
+
+def adding(components: str) -> Callable[[Batches], Batches]:
+    """Return a function that yields the sum of the rows that it gets. `components`: where they are found."""
+
+    def add(batches: Batches) -> Batches:
+        yield _sum_of((row for batch in batches for row in rows_in(batch)), components)
+
+    return add
+
+
+def adding_group(components: str) -> Callable[[pa.Table], pa.Table]:
+    """Return a function that returns the sum of the rows of a table."""
+
+    def add(table: pa.Table) -> pa.Table:
+        return pa.Table.from_batches([_sum_of(rows_in(table), components)])
+
+    return add
+
+
+def _sum_of(rows: Iterable[Row], components: str) -> pa.RecordBatch:
+    return batch_of(fold(rows, find_components(components)).rows())
