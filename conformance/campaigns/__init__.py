@@ -6,6 +6,7 @@ prints the result.
 
 from conformance.campaigns.campaign import Remembered, choose, remembered, resume, start
 from conformance.campaigns.course import Advance, Progress
+from conformance.campaigns.earlier import Earlier, read_earlier
 from conformance.campaigns.errors import CampaignError, CampaignInterrupted, RunnerUnavailable
 from conformance.campaigns.files import own
 from conformance.campaigns.loading import load, why_unchecked
@@ -38,6 +39,7 @@ __all__ = [
     "CauseResult",
     "ComponentResult",
     "DifferenceResult",
+    "Earlier",
     "FindingName",
     "FindingResult",
     "ImplementationResult",
@@ -61,6 +63,7 @@ __all__ = [
     "load",
     "make_plan",
     "own",
+    "read_earlier",
     "remembered",
     "resume",
     "so_far",

@@ -30,6 +30,7 @@ from conformance.cli.options import (
     out,
     say,
     seed_option,
+    summary_option,
 )
 from conformance.engines import KnownFailure, load_known_failures
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE
@@ -40,6 +41,10 @@ master_option = click.option(
     "--master", metavar="URL", help="The Spark master, or a Spark Connect server (sc://…).  [default: this machine]"
 )
 conf_option = click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark. May be repeated.")
+since_option = click.option(
+    "--since", "since_path", metavar="DIR", type=click.Path(path_type=Path),
+    help="Show what has changed since another campaign: findings, and what was put to the test.",
+)  # fmt: skip
 
 
 @click.group()
@@ -61,7 +66,9 @@ def campaign() -> None:
 @assume_option
 @known_option
 @all_option
+@since_option
 @ctrf_option
+@summary_option
 def start(
     folder: Path,
     implementations: tuple[str, ...],
@@ -76,7 +83,9 @@ def start(
     assume: tuple[str, ...],
     known_path: Path | None,
     everything: bool,
+    since_path: Path | None,
     ctrf_path: Path | None,
+    summary_path: Path | None,
 ) -> int:
     """Run the same scenarios on all implementations, and compare the others with the first one.
 
@@ -90,6 +99,7 @@ def start(
         raise click.UsageError(f"--master goes with --runner spark, not with {runner}")
     if conf and runner not in ("auto", "spark"):
         raise click.UsageError(f"--conf goes with --runner spark, not with {runner}")
+    before = _earlier(since_path, folder, implementations)
     chosen, note = campaigns.choose(runner, master, conf=conf)
     if note is not None:
         notes.print(note)
@@ -104,7 +114,7 @@ def start(
     )
     with _watching(plan.number_of_blocks) as watch:
         result = campaigns.start(folder, plan, chosen, watch)
-    return _conclude(result, folder, entries, implementations, everything, ctrf_path)
+    return _conclude(result, folder, entries, implementations, everything, ctrf_path, summary_path, before)
 
 
 @campaign.command()
@@ -118,13 +128,17 @@ def start(
 )
 @known_option
 @all_option
+@since_option
 @ctrf_option
+@summary_option
 def resume(
     folder: Path, chosen: tuple[str, ...], runner: str, master: str | None, conf: tuple[str, ...],
-    accept_changed_code: bool, known_path: Path | None, everything: bool, ctrf_path: Path | None,
+    accept_changed_code: bool, known_path: Path | None, everything: bool, since_path: Path | None,
+    ctrf_path: Path | None, summary_path: Path | None,
 ) -> int:  # fmt: skip
     """Continue a campaign that was stopped, with the runner of its start. Committed blocks are not run again."""
     entries = load_known_failures(known_path) if known_path is not None else ()
+    before = _earlier(since_path, folder, chosen)
     now = campaigns.status(folder)
     if now.finished:
         notes.print(f"The campaign in {folder} already has a result.")
@@ -135,7 +149,7 @@ def resume(
         notes.print(note)
     with _watching(now.planned) as watch:
         result = campaigns.resume(folder, runs, watch, accept_changed_code=accept_changed_code, chosen=chosen)
-    return _conclude(result, folder, entries, chosen, everything, ctrf_path)
+    return _conclude(result, folder, entries, chosen, everything, ctrf_path, summary_path, before)
 
 
 def _runner_of(folder: Path, chosen: tuple[str, ...]) -> str:
@@ -174,6 +188,21 @@ def campaign_status(folder: Path, store: bool, json_path: Path | None) -> int:
     return CONFORMS
 
 
+Before = Callable[..., reporting.Since | None]
+"""Compares a result with an earlier campaign. Behind the result: sentences about what is missing in it."""
+
+
+def _earlier(path: Path | None, folder: Path, chosen: tuple[str, ...]) -> Before:
+    """Read the earlier campaign, before anything is run. Raises: click.UsageError if it is the same one."""
+    if path is None:
+        return lambda result, unfinished=(): None
+    if path.exists() and folder.exists() and path.samefile(folder):
+        raise click.UsageError(f"--since names {path}, which is this campaign itself; name the folder of another one")
+    earlier = campaigns.read_earlier(path, chosen)
+    stopped = [] if earlier.ended else [f"The campaign in {path} has not ended: this is what it had found so far."]
+    return lambda result, unfinished=(): reporting.since(result, earlier.result, str(path), [*stopped, *unfinished])
+
+
 @contextmanager
 def _watching(blocks: int | None) -> Iterator[Callable[[campaigns.Advance], None]]:
     """Show a progress bar of the blocks, and print each note on a line of its own."""
@@ -189,8 +218,7 @@ def _watching(blocks: int | None) -> Iterator[Callable[[campaigns.Advance], None
 
 def _conclude(
     result: campaigns.CampaignResult, folder: Path, entries: tuple[KnownFailure, ...], chosen: tuple[str, ...],
-    everything: bool,
-    ctrf: Path | None,
+    everything: bool, ctrf: Path | None, summary: Path | None, before: Before,
 ) -> int:  # fmt: skip
     try:
         with interruptible() as interruption:  # the result is written: this is the report only
@@ -203,6 +231,8 @@ def _conclude(
                 everything=everything,
                 ctrf=ctrf,
                 interruption=interruption,
+                summary=summary,
+                earlier=before(result),
             )
     except NotWritten as error:
         words = ["conformance", "campaign", "report", str(folder)]
@@ -224,20 +254,25 @@ def _say_if_unchecked(folder: Path) -> None:
 @chosen_option
 @known_option
 @all_option
+@since_option
 @ctrf_option
+@summary_option
 def campaign_report(
     folder: Path,
     output: Path | None,
     chosen: tuple[str, ...],
     known_path: Path | None,
     everything: bool,
+    since_path: Path | None,
     ctrf_path: Path | None,
+    summary_path: Path | None,
 ) -> int:
     """Print the verdicts of a campaign, and write a bug report for each violation, and the page.
 
     If the campaign has not ended, what the committed blocks show, also while another process runs it.
     """
     entries = load_known_failures(known_path) if known_path else ()
+    before = _earlier(since_path, folder, chosen)
     now = None if campaigns.has_ended(folder) else campaigns.so_far(folder, chosen)
     lines = [] if now is None else reporting.so_far_lines(now)
     if now is not None and now.result is None:
@@ -254,13 +289,14 @@ def campaign_report(
             everything=everything,
             ctrf=ctrf_path,
             interruption=interruption,
+            summary=summary_path,
         )
         if now is not None and now.result is not None:
-            status = report(now.result, unfinished=lines)
+            status = report(now.result, unfinished=lines, earlier=before(now.result, lines[:1]))
             if not campaigns.has_ended(folder):
                 return status
             # The driver may have written its report before this one, which would stay for good.
             say("The campaign has ended meanwhile, and this is its result:")
         result = campaigns.load(folder)
         _say_if_unchecked(folder)
-        return report(result)
+        return report(result, earlier=before(result))

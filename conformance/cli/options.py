@@ -83,6 +83,10 @@ ctrf_option = click.option(
     "--ctrf", "ctrf_path", metavar="FILE", type=TO_FILE,
     help="Write the verdicts in the Common Test Report Format (JSON), for continuous integration.",
 )  # fmt: skip
+summary_option = click.option(
+    "--summary", "summary_path", metavar="FILE", type=TO_FILE,
+    help="Write a summary (Markdown), which continuous integration shows beside a build.",
+)  # fmt: skip
 json_option = click.option("--json", "json_path", type=TO_FILE, help="Write the result as JSON.")
 assume_option = click.option(
     "--assume", metavar="CAPABILITY", multiple=True,

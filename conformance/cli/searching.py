@@ -32,6 +32,7 @@ from conformance.cli.options import (
     out,
     seed_option,
     step_seconds_option,
+    summary_option,
 )
 from conformance.components import COMPONENTS
 from conformance.driver import Program
@@ -91,12 +92,13 @@ from conformance.system.writing import NotWritten
 @memory_option
 @in_process_option
 @ctrf_option
+@summary_option
 @json_option
 def check(
     implementations: tuple[str, ...], components: tuple[str, ...], scenarios: int, seed: str, engine: str,
     assume: tuple[str, ...], known_path: Path | None, report_folder: Path | None, page: Path | None,
     against: str | None, exercise_page: Path | None, everything: bool, step_seconds: float, memory: int,
-    in_process: bool, ctrf_path: Path | None, json_path: Path | None,
+    in_process: bool, ctrf_path: Path | None, summary_path: Path | None, json_path: Path | None,
 ) -> int:  # fmt: skip
     """Search for violations, and print a verdict for every property."""
     assumed = capabilities_of(assume)
@@ -161,6 +163,9 @@ def check(
             reporting.write_json(json_path, {**document, **reporting.interruption_document(everybody)})
         if ctrf_path is not None:
             reporting.write_ctrf(ctrf_path, verdicts)
+        if summary_path is not None:
+            unfinished = reporting.interruption_lines(everybody, scenarios)
+            reporting.write_summary(summary_path, reporting.Summed(verdicts, status_in_words(status), unfinished))
         if refused is not None:
             raise refused
         if report_folder is not None:

@@ -75,9 +75,11 @@ from conformance.reporting.report_sections import report_page
 from conformance.reporting.reports_folder import conclude_folder, content_of_check, print_page, print_reports
 from conformance.reporting.screen import summaries
 from conformance.reporting.showing import print_verdicts
+from conformance.reporting.since import Since, since
 from conformance.reporting.specification import part_of, parts_of, rules
 from conformance.reporting.stored import audit_document, audit_lines, audit_table
 from conformance.reporting.story import Mark, Story, StoryStep, story_table, tell
+from conformance.reporting.summary import Summed, summary_text, write_summary
 from conformance.reporting.tables import (
     implementation_table,
     kill_matrix,
@@ -98,8 +100,10 @@ __all__ = [
     "Mark",
     "Remark",
     "Report",
+    "Since",
     "Story",
     "StoryStep",
+    "Summed",
     "Tested",
     "Tried",
     "VariantRow",
@@ -162,6 +166,7 @@ __all__ = [
     "scenario_files",
     "scenario_folder",
     "sequence_diagram",
+    "since",
     "so_far_lines",
     "specification_folder",
     "standing_remarks",
@@ -170,6 +175,7 @@ __all__ = [
     "story_markdown",
     "story_table",
     "summaries",
+    "summary_text",
     "tell",
     "this_environment",
     "tried_in_check",
@@ -189,5 +195,6 @@ __all__ = [
     "write_exercise",
     "write_json",
     "write_page",
+    "write_summary",
     "write_text",
 ]

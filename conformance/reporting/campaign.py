@@ -124,7 +124,7 @@ def _differences(differences: Sequence[DifferenceResult], baseline: str) -> list
     numbers = Counter(one.implementation for one in differences)
     whose = ", ".join(f"{name} {number:,}" for name, number in numbers.items())
     sentence = f"Differences from {baseline}, which are no violations: {whose}."
-    return [Remark(sentence, lines, _differences_table(differences))]
+    return [Remark(sentence, lines, _differences_table(differences), on_page=False)]
 
 
 def _lost(blocks: Sequence[LostBlock]) -> list[Remark]:

@@ -25,10 +25,12 @@ from conformance.reporting.checked import Checked
 from conformance.reporting.console import CarefulConsole
 from conformance.reporting.counts import counted
 from conformance.reporting.ctrf import write_ctrf
+from conformance.reporting.differences import differences
 from conformance.reporting.markdown import Report
 from conformance.reporting.page import Content, check_index, evidence_by_key
 from conformance.reporting.reports_folder import about_plan, conclude_folder, print_page, print_reports
 from conformance.reporting.showing import BELOW, print_verdicts
+from conformance.reporting.since import Since
 from conformance.reporting.status import (
     CONFORMS,
     INCONCLUSIVE,
@@ -38,6 +40,7 @@ from conformance.reporting.status import (
     status_of,
     worst,
 )
+from conformance.reporting.summary import Summed, write_summary
 from conformance.reporting.verdicts import Remark
 
 
@@ -116,6 +119,8 @@ def conclude_campaign(
     ctrf: Path | None = None,
     unfinished: Sequence[str] = (),
     interruption: Interruption = NEVER,
+    summary: Path | None = None,
+    earlier: Since | None = None,
 ) -> int:
     """Print the result of a campaign, write a bug report for each violation, and return the exit status.
 
@@ -123,6 +128,7 @@ def conclude_campaign(
     implementations that are not built in: the caller must name those with findings, whose scenarios are run here.
     `everything`: see `print_verdicts`. `ctrf`: where to write the verdicts in the Common Test Report Format.
     `unfinished`: sentences about what is missing if the campaign has no result yet, which is inconclusive.
+    `summary`: where to write a summary in Markdown. `earlier`: what has changed since another campaign.
 
     Once it is interrupted, every violation still has its bug report and its place on the page, without what takes long,
     and both the page and what is printed say so.
@@ -162,6 +168,8 @@ def conclude_campaign(
     verdicts = replace(verdicts, remarks=(*verdicts.remarks, *_otherwise(reports)))
     cut_short = _cut_short(hurried, len(reports)) if interruption.requested else []
     verdicts = replace(verdicts, remarks=(*verdicts.remarks, *map(Remark, cut_short)))
+    if earlier is not None:
+        verdicts = replace(verdicts, remarks=(*verdicts.remarks, earlier.remark))
     print_verdicts(console, verdicts, everything, BELOW + 1)  # where the result is stands there, too
     status = INTERRUPTED if interruption.requested else worst(statuses)
     console.print(status_in_words(status))
@@ -175,10 +183,12 @@ def conclude_campaign(
     }
     content = Content(
         verdicts, status_in_words(status), evidence_by_key(reports), exercise, about_plan(result.plan),
-        [*unfinished, *cut_short],
+        [*unfinished, *cut_short], differences(result, chosen, components, interruption), earlier,
     )  # fmt: skip
     if ctrf is not None:
         write_ctrf(ctrf, verdicts)
+    if summary is not None:
+        write_summary(summary, Summed(verdicts, content.status, content.unfinished, content.differences, earlier))
     print_page(console, conclude_folder(folder, content))
     return status
 

@@ -34,6 +34,8 @@ from conformance.system.text import markdown_block, markdown_code, neutral_line
 from conformance.system.writing import write_text
 
 Document = dict[str, Any]
+NO_RECOVERY = "no recovery"
+"""What a table calls the design of a scenario in which nothing is recovered."""
 _WHAT = (
     "A number says in how many cases a property was judged in a setting: a case is a step after which it was judged. "
     "**0** of a number of steps: the steps after which it is judged were performed there so often, and it was never "
@@ -229,7 +231,7 @@ def _columns(program: Judging, tally: Tally) -> list[_Column]:
     stages = list(dict.fromkeys(program.component.settings.stages.values()))
     order = [(recovery, stage) for recovery in ("", *(one.value for one in Recovery)) for stage in ("", *stages)]
     there = {(one.recovery, one.stage) for one in tally.settings}
-    names = {"none": "no recovery"}
+    names = {"none": NO_RECOVERY}
     found = [
         (", ".join(filter(None, (names.get(recovery, recovery), stage))) or "all", _is_design(recovery, stage))
         for recovery, stage in order

@@ -22,8 +22,11 @@ from conformance import __version__
 from conformance.engines.exercise import Exercise
 from conformance.engines.tally import Signature
 from conformance.reporting.bug_report import report_folder_name
+from conformance.reporting.differences import Differences
 from conformance.reporting.markdown import Report
 from conformance.reporting.page_sections import Sections, sections_of
+from conformance.reporting.severity import ORDER
+from conformance.reporting.since import Since
 from conformance.reporting.verdicts import Verdicts
 from conformance.system.files import opened
 from conformance.system.text import neutral_line
@@ -58,6 +61,10 @@ class Content:
     """What was run, as name and value."""
     unfinished: Sequence[str] = ()
     """Sentences that say what is missing; empty if it is over."""
+    differences: Differences | None = None
+    """Where implementations differ from the baseline; None if they were not compared."""
+    since: Since | None = None
+    """What has changed since another campaign; None if none was named."""
     folders: bool = True
     """Whether each finding that was replayed has a folder beside the page."""
 
@@ -81,7 +88,7 @@ def page_of(content: Content) -> str:
     )
     text = _environment().get_template("page.html").render(
         content=content, sections=sections, style=Markup(style), digest=digest, version=__version__,
-        generator=GENERATOR,
+        generator=GENERATOR, order=ORDER, new={one.key for one in content.since.new} if content.since else set(),
     )  # fmt: skip
     return text + "\n"
 

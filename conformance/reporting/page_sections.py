@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -10,22 +11,25 @@ import msgspec
 from conformance.driver import Component, Components, Kind, Property
 from conformance.engines import Found
 from conformance.engines.causes import Cause
-from conformance.engines.exercise import Exercise, cases_of
+from conformance.engines.exercise import Exercise, can, cases_of, cells
+from conformance.engines.exercise import shown as exercisable
 from conformance.engines.known_failures import KnownFailure
 from conformance.engines.tally import Signature, Tally
+from conformance.ports import Recovery
 from conformance.reporting.claims import unclaimed_in_words
 from conformance.reporting.columns import Column, Judged, Word, by_component
 from conformance.reporting.counts import count, counted
-from conformance.reporting.exercise import exercise_table
+from conformance.reporting.exercise import NO_RECOVERY, exercise_table
 from conformance.reporting.markdown import Report, ticket_address
 from conformance.reporting.page_drawing import Chart, Drawing, chart_of, drawing_of
 from conformance.reporting.replaying import assumed_words
 from conformance.reporting.sequence import sequence_of
+from conformance.reporting.severity import worst_of
 from conformance.reporting.specification import rule_text, specification_reference
 from conformance.reporting.story import Story, tell
 from conformance.reporting.time_line import time_line_of
 from conformance.reporting.time_line_drawing import TimeLineDrawing, time_line_drawing
-from conformance.reporting.verdicts import Tried, Verdicts, failed_scenarios, properties_of
+from conformance.reporting.verdicts import Tried, Verdicts, failed_scenarios, properties_of, rank_of
 from conformance.reporting.words import failure_class_in_words, plain, step_in_words, value_in_words
 
 
@@ -90,6 +94,10 @@ class Group:
     """A likely cause."""
 
     tried: Tried
+    rank: tuple[bool, int, int]
+    """Its place on the page: see `rank_of`."""
+    worst: str
+    """The worst class of its findings."""
     number: int
     many: int
     resembles: tuple[str, ...]
@@ -99,6 +107,11 @@ class Group:
     shortest: Shown
     others: tuple[tuple[Shown, str], ...]
     """The other findings, each with the reason why it belongs to the cause."""
+
+    @property
+    def found(self) -> tuple[Found, ...]:
+        """All its findings."""
+        return self.shortest.found, *(one.found for one, _ in self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +132,28 @@ class Table:
     rows: tuple[Judged, ...]
     failed: bool
     summary: str
+    designs: Mapping[tuple[str, str], str]
+    """By implementation and property, in how many cases it was judged in each recovery design, if there are several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One component of one implementation."""
+
+    verdict: str
+    words: str
+    not_exercised: tuple[tuple[str, int], ...]
+    """In which recovery designs properties were never judged that are judged after steps performed there, and how many
+    of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """All components of all implementations, one word and the counts for each."""
+
+    labels: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Cell | None, ...]], ...]
+    """None: the implementation does not offer the component, or was not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +166,7 @@ class Sections:
     unnumbered: int
     """How many findings have no number of a scenario, so that the chart does not show them."""
     matrices: tuple[Matrix, ...]
+    overview: Overview
     tables: tuple[Table, ...]
 
 
@@ -142,7 +178,7 @@ def sections_of(
     folder: Callable[[str, Found], str] | None,
 ) -> Sections:  # fmt: skip
     """Return the sections. `folder` returns the name of the folder of a finding in `evidence`; None: there is none."""
-    groups = tuple(_groups(verdicts, evidence, folder))
+    groups = tuple(sorted(_groups(verdicts, evidence, folder), key=lambda group: group.rank))
     found = [(one.label, [each for cause in one.causes for each in cause.found]) for one in verdicts.tried]
     columns = [column for one in verdicts.tried for column in one.columns]
     numbered = [
@@ -155,7 +191,11 @@ def sections_of(
         chart=chart_of(numbered, max((column.scenarios for column in columns), default=0)),
         unnumbered=sum(one.first is None for _, every in found for one in every),
         matrices=tuple(_matrices(exercise, verdicts.components)),
-        tables=tuple(_table(name, tuple(alike)) for name, alike in by_component(columns, verdicts.components).items()),
+        overview=_overview(verdicts, exercise),
+        tables=tuple(
+            _table(name, tuple(alike), _designs(name, alike, exercise, verdicts.components))
+            for name, alike in by_component(columns, verdicts.components).items()
+        ),
     )
 
 
@@ -174,9 +214,10 @@ def _groups(verdicts: Verdicts, evidence: Evidence, folder: Callable[[str, Found
 
 def _group(one: Tried, number: int, cause: Cause, shown: list[Shown]) -> Group:
     why = cause.why or ("",) * (len(shown) - 1)
+    worst = worst_of(found.failure_class for found in cause.found)
     return Group(
-        one, number, len(one.causes), cause.resembles, failed_scenarios(cause), tuple(properties_of(cause)), shown[0],
-        tuple(zip(shown[1:], why, strict=True)),
+        one, rank_of(one, cause), worst, number, len(one.causes), cause.resembles, failed_scenarios(cause),
+        tuple(properties_of(cause)), shown[0], tuple(zip(shown[1:], why, strict=True)),
     )  # fmt: skip
 
 
@@ -249,13 +290,75 @@ def _matrices(exercise: Mapping[tuple[str, str], Exercise], components: Componen
             yield Matrix(name, *exercise_table(_Judging(component, tuple(component.properties)), tally))
 
 
-def _table(component: str, columns: tuple[Column, ...]) -> Table:
+def _designs(
+    component: str, columns: Iterable[Column], exercise: Mapping[tuple[str, str], Exercise], components: Components
+) -> dict[tuple[str, str], str]:
+    """Return in words how often each property was judged in each recovery design, by implementation and slug."""
+    return {
+        (column.name, slug): " · ".join(
+            f"{design} {f'{count:,}' if count else Word.NOT_EXERCISED}" for design, count in by
+        )
+        for column in columns
+        for slug, by in by_design(component, exercise.get((column.name, component)), components).items()
+    }
+
+
+def by_design(component: str, exercise: Exercise | None, components: Components) -> dict[str, list[tuple[str, int]]]:
+    """Return for each property the recovery designs in which it can be judged and its steps were performed.
+
+    Each has the number of cases in which it was judged there. It is empty if the component was run in one design only.
+    """
+    if exercise is None or component not in components:
+        return {}
+    tally = Tally(settings=cases_of(exercise))
+    there = {one.recovery for one in tally.settings}
+    designs = [one.value for one in Recovery if one.value in there]
+    if len(designs) < 2:
+        return {}
+    program = _Judging(components[component], tuple(components[component].properties))
+    found: dict[str, list[tuple[str, int]]] = {}
+    for judged in exercisable(program):
+        every = cells(judged, tally)
+        for design in designs:
+            mine = {one: cell for one, cell in every.items() if one.recovery == design}
+            if mine and (any(cell.judged for cell in mine.values()) or any(can(judged, program, one) for one in mine)):
+                number = sum(cell.judged for cell in mine.values())
+                found.setdefault(judged.slug, []).append((NO_RECOVERY if design == "none" else design, number))
+    return found
+
+
+def _overview(verdicts: Verdicts, exercise: Mapping[tuple[str, str], Exercise]) -> Overview:
+    columns = [column for one in verdicts.tried for column in one.columns]
+    return Overview(
+        tuple(one.label for one in verdicts.tried),
+        tuple(
+            (component, tuple(_of(component, one, exercise, verdicts.components) for one in verdicts.tried))
+            for component in by_component(columns, verdicts.components)
+        ),
+    )
+
+
+def _of(
+    component: str, one: Tried, exercise: Mapping[tuple[str, str], Exercise], components: Components
+) -> Cell | None:
+    column = next((column for column in one.columns if column.component == component), None)
+    if column is None:
+        return None
+    counts = count([column])
+    missing: Counter[str] = Counter()
+    for slug, by in by_design(component, exercise.get((one.name, component)), components).items():
+        if slug in column.cells and column.cells[slug].scenarios:
+            missing.update(design for design, number in by if not number)
+    return Cell(counts.verdict, counts.properties_in_words.partition(": ")[2], tuple(sorted(missing.items())))
+
+
+def _table(component: str, columns: tuple[Column, ...], designs: Mapping[tuple[str, str], str]) -> Table:
     rows = tuple(dict.fromkeys(one for column in columns for one in column.judged))
     words = (Word.FAILED, Word.KNOWN)
     failed = any(column.cells[one.slug].word in words for column in columns for one in column.judged)
     ranked = sorted(rows, key=lambda one: (_rank(one, columns), one.kind == Kind.SOMETIMES.value))
     summary = "; ".join(f"{column.label}: {count([column]).properties_in_words}" for column in columns)
-    return Table(component, columns, tuple(ranked), failed, summary)
+    return Table(component, columns, tuple(ranked), failed, summary, designs)
 
 
 def _rank(one: Judged, columns: tuple[Column, ...]) -> int:

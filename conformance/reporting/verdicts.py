@@ -16,6 +16,7 @@ from conformance.engines.claims import never_used
 from conformance.ports import Capability
 from conformance.reporting.columns import NO_STANDING, Column, Judged, Word, column_of_check
 from conformance.reporting.counts import Counts, count
+from conformance.reporting.severity import severity, worst_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,8 @@ class Remark:
     """The same as the lines, for a terminal."""
     few: int = 0
     """How many of the lines are shown if not everything is asked for."""
+    on_page: bool = True
+    """False if the page has a section of its own for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,17 @@ def properties_of(cause: Cause) -> dict[tuple[str, str], Found]:
     for one in sorted(cause.found, key=lambda one: len(one.scenario.steps)):
         found.setdefault((one.scenario.component, one.slug), one)
     return found
+
+
+def is_expected(one: Tried, cause: Cause) -> bool:
+    """Return whether nobody is surprised by a cause: a known bug, which must fail, or nothing but known failures."""
+    return one.must_fail or all(one.standing.entry(found) is not None for found in cause.found)
+
+
+def rank_of(one: Tried, cause: Cause) -> tuple[bool, int, int]:
+    """Return a key to sort causes by: what is not expected first, then the worst class, then the shortest scenario."""
+    worst = severity(worst_of(found.failure_class for found in cause.found))
+    return is_expected(one, cause), worst, len(cause.shortest.scenario.steps)
 
 
 def failed_scenarios(cause: Cause) -> int:

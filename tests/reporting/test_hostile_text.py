@@ -29,7 +29,7 @@ from conformance.engines import replay as run_again
 from conformance.engines.causes import likely_causes
 from conformance.engines.exercise import exercise_of
 from conformance.ports import Capability, Error, ErrorKind, Examined, find_implementation
-from conformance.reporting import campaign_verdicts, story_markdown, tell
+from conformance.reporting import Summed, campaign_verdicts, story_markdown, summary_text, tell
 from conformance.reporting.campaign import status_lines
 from conformance.reporting.catalogues import print_implementations
 from conformance.reporting.conformance_report import Call, Shown
@@ -37,6 +37,7 @@ from conformance.reporting.conformance_report import Tested as _Tested
 from conformance.reporting.console import CarefulConsole
 from conformance.reporting.ctrf import ctrf_document
 from conformance.reporting.diagram import sequence_diagram
+from conformance.reporting.differences import Difference, Differences, Sides
 from conformance.reporting.documents import BugRow, ImplementationRow
 from conformance.reporting.examined import examined_row
 from conformance.reporting.kill_matrix import matrix_text
@@ -46,6 +47,7 @@ from conformance.reporting.markdown import Report, report_text
 from conformance.reporting.page import Content, page_of
 from conformance.reporting.report_sections import report_page
 from conformance.reporting.showing import print_verdicts
+from conformance.reporting.since import Change, Exercised, Since
 from conformance.reporting.stored import audit_lines, audit_table
 from conformance.reporting.trials import print_bugs, print_variants
 from conformance.reporting.verdicts import Remark, Verdicts, tried_in_check
@@ -161,9 +163,18 @@ def _content() -> tuple[Content, _Tested]:
     )
     verdicts = Verdicts((tried, failing), (Remark("a sentence", ("a line",), few=1), *standing_remarks("a name", now)))
     exercise = {(BUG, "subpartition"): exercise_of(checked.tally)}
+    change = Change(BUG, "subpartition", found[0].signature, None, 1, "a remark")
+    exercised = Exercised(BUG, "subpartition", "a-property", True, 2)
+    apart = Difference(
+        BUG, "subpartition", "poll", "signals", 2, "a config", ("a step",), "a text", True,
+        Sides("a step", ("one kind", "another"), ("one result", "another")),
+    )  # fmt: skip
     content = Content(
-        verdicts, "a status", {(BUG, "subpartition", found[0].signature): report}, exercise, [("seed", "0")], ["a line"]
-    )
+        verdicts, "a status", {(BUG, "subpartition", found[0].signature): report}, exercise, [("seed", "0")],
+        ["a line"],
+        Differences("reference", (apart, replace(apart, sides=None, why="a reason")), (replace(apart, legal=False),)),
+        Since("a folder", ("a remark",), (change,), (change,), (change,), (exercised,), (exercised,)),
+    )  # fmt: skip
     tested = _Tested(
         BUG, "1", frozenset({Capability("faults")}), (checked,), now, (Shown(found[0], seen, seen, known),)
     )
@@ -206,7 +217,14 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Way]:
         "continuous integration": Way(
             verdicts, lambda one: "\n".join(words_of(ctrf_document(one))), lines_of, 8, "Judged.slug"
         ),
-        "page": Way(content, page_of, tags_of, 22, "Judged.slug Scenario.component Entry.step"),
+        "summary": Way(
+            Summed(verdicts, content.status, content.unfinished, content.differences, content.since),
+            summary_text,
+            markdown_of,
+            12,
+            "Judged.slug Scenario.component",
+        ),
+        "page": Way(content, page_of, tags_of, 40, "Judged.slug Scenario.component Entry.step"),
         "bug report": Way(report, report_text, markdown_of, 8, "Entry.step"),
         "steps in Markdown": Way(
             report,
@@ -293,7 +311,7 @@ def _states(console: CarefulConsole, found: StateAudit) -> None:
 
 
 WAYS = (
-    "verdicts", "continuous integration", "page", "bug report", "steps in Markdown", "steps", "diagram",
+    "verdicts", "continuous integration", "summary", "page", "bug report", "steps in Markdown", "steps", "diagram",
     "conformance report", "known bugs", "kill matrix", "legal variants", "legal variants in Markdown",
     "implementations", "doctor", "progress of a campaign", "result of a campaign", "channel state",
 )  # fmt: skip
