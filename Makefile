@@ -9,6 +9,11 @@ RUNNER    ?= auto
 # Searches at once; a number of cores.
 PROCESSES ?= 2
 
+# A campaign of a night: for how many minutes blocks are begun, its seed, and where its summary goes.
+MINUTES   ?= 35
+SEED      ?= $(shell date +%F)
+SUMMARY   ?= $(or $(GITHUB_STEP_SUMMARY),build/night-summary.md)
+
 # The commit that `make pace` compares with.
 BEFORE    ?= HEAD~1
 
@@ -25,7 +30,7 @@ PYTEST      := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release pace bench kill-matrix likely-causes reach hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example
+.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release pace bench kill-matrix likely-causes reach hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example campaign-nightly
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -63,6 +68,15 @@ campaign: announce venv ## STEPS steps on two references and a known bug; findin
 	@rm -rf build/campaign
 	$(CONFORMANCE) campaign start $(REPORT) --steps $(STEPS) --runner $(RUNNER) \
 	  --implementation reference --implementation reference-recover-first --implementation known-bug:B-01
+
+# The references, and a known bug, which a campaign must find. The campaign of the night before is compared with.
+campaign-nightly: venv ## a campaign of MINUTES minutes into build/night, compared with the one that was there
+	@rm -rf build/last-night
+	@if [ -d build/night ]; then mv build/night build/last-night; fi
+	$(CONFORMANCE) campaign start build/night --minutes $(MINUTES) --seed "$(SEED)" --runner $(RUNNER) \
+	  --implementation reference --implementation reference-recover-first --implementation reference-in-memory \
+	  --implementation known-bug:B-01 $(if $(wildcard build/night/plan.json),--since build/last-night) \
+	  --ctrf build/night-ctrf.json --summary "$(SUMMARY)"
 
 # The campaign of the tests is small: the tests search longer themselves.
 test: STEPS := 100000

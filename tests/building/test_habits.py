@@ -25,12 +25,26 @@ def read(name: str) -> Any:
 
 
 WORKFLOW = read(".github/workflows/ci.yml")
-RUNS = [(job, step["run"]) for job, about in WORKFLOW["jobs"].items() for step in about["steps"] if "run" in step]
-ACTIONS = [step["uses"] for about in WORKFLOW["jobs"].values() for step in about["steps"] if "uses" in step]
+NIGHTLY = read(".github/workflows/nightly.yml")
+JOBS = [*WORKFLOW["jobs"].items(), *NIGHTLY["jobs"].items()]
+RUNS = [(job, step["run"]) for job, about in JOBS for step in about["steps"] if "run" in step]
+ACTIONS = [step["uses"] for _, about in JOBS for step in about["steps"] if "uses" in step]
 
 
-def test_there_are_four_jobs_and_each_runs_something():
-    assert set(WORKFLOW["jobs"]) == {job for job, _ in RUNS} == {"lint", "tests", "spark", "docs"}
+def test_there_are_five_jobs_and_each_runs_something():
+    assert [job for job, _ in JOBS] == [job for job, _ in RUNS] == ["lint", "tests", "spark", "docs", "campaign"]
+
+
+def test_the_night_leaves_time_to_reduce_and_keeps_what_the_next_one_compares_with():
+    (job,) = NIGHTLY["jobs"].values()
+    (command,) = (step["run"] for step in job["steps"] if "run" in step)
+    (minutes,) = re.findall(r"MINUTES=(\d+)", command)
+    assert int(minutes) <= job["timeout-minutes"] - 20
+    (kept,) = (step["with"] for step in job["steps"] if step.get("uses", "").startswith("actions/cache@"))
+    assert kept["key"].startswith(kept["restore-keys"])
+    target = MAKEFILE[MAKEFILE.index("\ncampaign-nightly:") :].split("\n\n")[0]
+    assert f"campaign start {kept['path']} " in target
+    assert f"$(wildcard {kept['path']}/plan.json),--since build/last-night" in target
 
 
 @pytest.mark.parametrize(("job", "command"), RUNS)
@@ -47,14 +61,14 @@ def test_every_supported_python_is_tested():
     promised = [one.removeprefix("Programming Language :: Python :: ") for one in PROJECT["classifiers"] if "3." in one]
     assert tested == promised
     assert PROJECT["requires-python"] == f">={promised[0]}"
-    used = {about["with"]["python-version"] for job in WORKFLOW["jobs"].values() for about in job["steps"]
+    used = {about["with"]["python-version"] for _, job in JOBS for about in job["steps"]
             if "python-version" in about.get("with", {})}  # fmt: skip
     assert used <= {*promised, "${{ matrix.python }}"}
 
 
 def test_jobs_may_read_only_and_end():
-    assert WORKFLOW["permissions"] == {"contents": "read"}
-    for job in WORKFLOW["jobs"].values():
+    assert WORKFLOW["permissions"] == NIGHTLY["permissions"] == {"contents": "read"}
+    for _, job in JOBS:
         assert "permissions" not in job
         assert job["timeout-minutes"] <= 60
         assert "latest" not in job["runs-on"]
@@ -66,9 +80,9 @@ def test_an_action_is_of_the_host_itself_and_pinned_to_a_major_version(action):
 
 
 def test_no_checkout_leaves_its_credentials():
-    checkouts = [step for about in WORKFLOW["jobs"].values() for step in about["steps"]
+    checkouts = [step for _, about in JOBS for step in about["steps"]
                  if step.get("uses", "").startswith("actions/checkout@")]  # fmt: skip
-    assert len(checkouts) == len(WORKFLOW["jobs"])
+    assert len(checkouts) == len(JOBS)
     assert all(step["with"]["persist-credentials"] is False for step in checkouts)
 
 
