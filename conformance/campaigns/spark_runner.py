@@ -45,6 +45,9 @@ SECONDS_TO_STOP = 30
 _DEATHS = ("exited unexpectedly", "ExecutorLostFailure", "Connection reset", "EOFException")
 """Parts of Spark's error message for a task whose worker or executor died."""
 
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Where spark-submit says how its JVM is reached."""
+
 _FULL = os.strerror(errno.ENOSPC)
 """What a JVM says, too, if there is no room for a file."""
 
@@ -124,13 +127,35 @@ class Spark:
         if problem := spark_problem(self._java, self._has, connects=self.connects):
             raise RunnerUnavailable(problem)
         check_sendable(self.names)
-        with self._connected(plan) if self.connects else self._classic(plan) as session:
+        if _SUBMITTED in os.environ:
+            begun = self._submitted(plan)
+        else:
+            begun = self._connected(plan) if self.connects else self._classic(plan)
+        with begun as session:
             yield session
 
     @property
     def connects(self) -> bool:
         """Whether the master is a Spark Connect server, whose client needs no Java."""
         return is_connect(self.master)
+
+    @contextmanager
+    def _submitted(self, plan: Plan | None) -> Iterator[Session]:
+        """Yield the session of `spark-submit`, which has started this process and knows the master."""
+        from pyspark.sql import SparkSession
+
+        with ExitStack() as undo:
+            folder = undo.enter_context(scratch("conformance-spark-run-"))
+            try:
+                session = SparkSession.builder.appName("conformance").config(map=dict(self.conf)).getOrCreate()
+                undo.callback(session.stop)
+                context = session.sparkContext
+                context.addPyFile(str(pack(folder / "conformance-packages.zip", plan, self.names)))
+            except Exception as error:
+                raise RunnerUnavailable(
+                    f"The session of spark-submit could not be used: {_gist(_text(error))}."
+                ) from error
+            yield Session(session, context.cancelAllJobs, lambda: True, lambda: int(context.defaultParallelism))
 
     @contextmanager
     def _connected(self, plan: Plan | None) -> Iterator[Session]:

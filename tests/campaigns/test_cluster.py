@@ -70,3 +70,23 @@ def test_a_connect_server_comes_to_the_same_bytes(tmp_path):
             cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
         )  # fmt: skip
     assert (tmp_path / "spark" / "result.json").read_bytes() == (tmp_path / "inline" / "result.json").read_bytes()
+
+
+def test_spark_submit_starts_a_campaign_that_comes_to_the_same_bytes(tmp_path):
+    import pyspark
+
+    plan = make_plan("submit", NAMES[:2], COMPONENTS, scenarios=30)
+    start(tmp_path / "inline", plan, Inline())
+    (tmp_path / "campaign.py").write_text("from conformance.cli import main\nmain()\n")
+    names = [word for name in plan.implementations for word in ("--implementation", name)]
+    names += [word for name in plan.components for word in ("--component", name)]
+    goal = ["--scenarios", "30", "--seed", "submit", "--runner", "spark"]
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    campaign = ["campaign", "start", str(tmp_path / "spark"), *names, *goal]
+    done = subprocess.run(
+        [str(submit), "--master", "local[2,4]", str(tmp_path / "campaign.py"), *campaign], cwd=ROOT,
+        env={**os.environ, **LOCAL, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert (tmp_path / "spark" / "result.json").read_bytes() == (tmp_path / "inline" / "result.json").read_bytes()
