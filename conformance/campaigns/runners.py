@@ -44,7 +44,7 @@ Say = Callable[[str], None]
 """Shows the user a message of one sentence."""
 
 Tell = Callable[[BlockResult], None]
-"""Is told of a block that was run, in the driver's process. Blocks that were run elsewhere may not be told of."""
+"""Called with a block that was run, in the driver's process. Not with those that were run elsewhere."""
 
 
 class Runner(Protocol):

@@ -14,7 +14,7 @@ RANKS: tuple[tuple[str, tuple[FailureClass, ...]], ...] = (
     ),
     ("wrong use", (FailureClass.LEAKED, FailureClass.PROTOCOL)),
 )
-"""The worst first: a checkpoint or a task that has wrong data tells nobody; one that does not go on is noticed."""
+"""The worst first: a checkpoint or a task that has wrong data goes unnoticed; one that does not go on is noticed."""
 _PLACES = {one.value: place for place, one in enumerate(one for _, classes in RANKS for one in classes)}
 ORDER = "; then ".join(f"{name} ({', '.join(one.value for one in classes)})" for name, classes in RANKS)
 """The order in words."""
