@@ -22,10 +22,12 @@ from conformance.cli.options import (
     check_components,
     chosen_option,
     component_option,
+    conf_option,
     ctrf_option,
     implementation_option,
     json_option,
     known_option,
+    master_option,
     notes,
     out,
     say,
@@ -37,10 +39,6 @@ from conformance.reporting.status import CONFORMS, INCONCLUSIVE
 from conformance.system.text import is_neutral_line
 from conformance.system.writing import NotWritten
 
-master_option = click.option(
-    "--master", metavar="URL", help="The Spark master, or a Spark Connect server (sc://…).  [default: this machine]"
-)
-conf_option = click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark. May be repeated.")
 since_option = click.option(
     "--since", "since_path", metavar="DIR", type=click.Path(path_type=Path),
     help="Show what has changed since another campaign: findings, and what was put to the test.",

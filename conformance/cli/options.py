@@ -87,6 +87,10 @@ summary_option = click.option(
     "--summary", "summary_path", metavar="FILE", type=TO_FILE,
     help="Write a summary (Markdown), which continuous integration shows beside a build.",
 )  # fmt: skip
+master_option = click.option(
+    "--master", metavar="URL", help="The Spark master, or a Spark Connect server (sc://…).  [default: this machine]"
+)
+conf_option = click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark. May be repeated.")
 json_option = click.option("--json", "json_path", type=TO_FILE, help="Write the result as JSON.")
 assume_option = click.option(
     "--assume", metavar="CAPABILITY", multiple=True,

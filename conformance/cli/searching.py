@@ -9,7 +9,6 @@ import click
 
 from conformance import reporting
 from conformance.campaigns import CampaignError
-from conformance.campaigns.runners import cores
 from conformance.cli.checks import Searching, Wanted
 from conformance.cli.destinations import TO_FILE, TO_FOLDER
 from conformance.cli.guarding import followed, guarded
@@ -21,11 +20,13 @@ from conformance.cli.options import (
     check_components,
     check_page,
     component_option,
+    conf_option,
     ctrf_option,
     implementation_option,
     in_process_option,
     json_option,
     known_option,
+    master_option,
     memory_option,
     notes,
     offered_of,
@@ -42,7 +43,6 @@ from conformance.engines.digest import CannotRecognise
 from conformance.engines.explore import MOST_STATES, Explorer
 from conformance.engines.recognition import Recognition
 from conformance.engines.scope import ScopeError, scope_of
-from conformance.exploring import ExplorationError, Explored, Machine, by_spark, explore_into
 from conformance.ports import Limits, find_implementation
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, INTERRUPTED, VIOLATION, status_in_words
 from conformance.system.writing import NotWritten
@@ -195,7 +195,8 @@ def check(
     help="Explore with many processes, into this folder, or go on with the exploration in it.",
 )
 @click.option("--runner", type=click.Choice(["processes", "spark"]), help="With --into.  [default: processes]")
-@click.option("--master", metavar="URL", help="The Spark master.  [default: this machine]")
+@master_option
+@conf_option
 @click.option("--workers", type=click.IntRange(1), help="How many processes.  [default: one for each core]")
 @click.option("--implementation", "name", default="reference", show_default=True)
 @step_seconds_option
@@ -210,18 +211,18 @@ def check(
 @json_option
 def explore(
     component: str, scope: tuple[str, ...], depth: int | None, max_states: int, recognition: str | None,
-    into: Path | None, runner: str | None, master: str | None, workers: int | None, name: str, step_seconds: float,
-    memory: int, in_process: bool, report_folder: Path | None, json_path: Path | None,
+    into: Path | None, runner: str | None, master: str | None, conf: tuple[str, ...], workers: int | None, name: str,
+    step_seconds: float, memory: int, in_process: bool, report_folder: Path | None, json_path: Path | None,
 ) -> int:  # fmt: skip
     """Judge every run within a small scope, breadth first. The first violation of each kind is a shortest one.
 
     With --into, a limit ends the exploration after a level, and the same command goes on after Ctrl-C or a crash.
     """
     check_components((component,))
-    if into is None and (runner, master, workers) != (None, None, None):
-        raise click.UsageError("--runner, --master and --workers go with --into, the folder that many processes fill")
-    if master is not None and runner != "spark":
-        raise click.UsageError("--master goes with --runner spark")
+    if into is None and (runner, master, conf, workers) != (None, None, (), None):
+        raise click.UsageError("--runner, --master, --conf and --workers go with --into, which many processes fill")
+    if (master is not None or conf) and runner != "spark":
+        raise click.UsageError("--master and --conf go with --runner spark")
     if into is not None and recognition == Recognition.EXACT:
         raise click.UsageError("--into recognises states by a wide hash: many processes have no common memory")
     if into is not None and not (in_process or is_ours(name)):
@@ -247,10 +248,12 @@ def explore(
                     explorer = Explorer(program, within, recognition=Recognition(recognition or Recognition.EXACT))
                     result = explorer.explore(depth, max_states, progress, interruption=interruption)
                 else:
+                    from conformance.exploring import Explored, explore_into, runner_of  # pyarrow takes a while to load
+
                     what = Explored(component, name, tuple(sorted(scope)))
-                    made = by_spark(master, workers) if runner == "spark" else Machine(workers or cores())
-                    result = explore_into(into, what, made, depth, max_states, progress, interruption)
-        except (ScopeError, CannotRecognise, ExplorationError, CampaignError) as error:
+                    chosen = runner_of(runner, master, workers, conf)
+                    result = explore_into(into, what, chosen, depth, max_states, progress, interruption)
+        except (ScopeError, CannotRecognise, CampaignError) as error:
             raise click.UsageError(str(error)) from None
         out.print(reporting.exploration_table(result))
         reporting.print_findings(out, result)

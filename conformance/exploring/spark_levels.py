@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +92,7 @@ class Cluster:
         return True
 
     def _level(self, number: int, sums: Sums, before: Level) -> Level:
-        from pyspark.sql import functions as f
-
+        f = _functions(self._session)
         there = self._folder.place(number, "expanded")
         frontier = self._spread(self._read("states", number - 1), before.reached)
         frontier.mapInArrow(working(self._explored, "expand"), _sql(OUT)).write.parquet(_uri(there))
@@ -176,6 +176,12 @@ class Cluster:
             raise
         except Exception as error:
             raise ExplorationError(f"Spark stopped working on the exploration: {_gist(error)}") from error
+
+
+def _functions(session: Any) -> Any:
+    """Returns what makes columns: a session of Spark Connect has functions of its own."""
+    home = "pyspark.sql.connect" if type(session).__module__.startswith("pyspark.sql.connect.") else "pyspark.sql"
+    return import_module(f"{home}.functions")
 
 
 def _gist(error: Exception) -> str:

@@ -40,7 +40,8 @@ def test_a_command_goes_on_where_it_was_stopped(tmp_path, capsys):
     ("arguments", "words"),
     [
         (["--workers", "2"], "--workers go with --into"),
-        (["--into", "levels", "--master", "local[2]"], "--master goes with --runner spark"),
+        (["--into", "levels", "--master", "local[2]"], "--master and --conf go with --runner spark"),
+        (["--into", "levels", "--runner", "spark", "--conf", "cores"], "--conf cores: this is no setting of Spark"),
         (["--into", "levels", "--recognition", "exact"], "many processes have no common memory"),
         (["--into", "levels", "--implementation", "tests.hostile:Nobody"], "has no guard for tests.hostile:Nobody"),
     ],
