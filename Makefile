@@ -176,8 +176,9 @@ test-browser: venv ## the page in a real browser; needs chromium
 campaign-example: venv ## the page and the bug reports of a campaign with three planted bugs, into reports/
 	rm -rf build/campaign-example
 	$(CONFORMANCE) campaign start build/campaign-example --scenarios 300 --runner inline --component subpartition \
-	  --component gate --component barrier-handler --implementation reference --implementation known-bug:B-01 \
-	  --implementation known-bug:B-G84 --implementation known-bug:B-45
+	  --component gate --component barrier-handler --implementation reference \
+	  --implementation reference-recover-first --implementation known-bug:B-01 --implementation known-bug:B-G84 \
+	  --implementation known-bug:B-45
 	$(CONFORMANCE) campaign report build/campaign-example -o reports/campaign-example
 
 pace: venv ## the speed of every search against the commit BEFORE, into reports/performance.md; five minutes
