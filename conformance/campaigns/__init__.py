@@ -4,7 +4,7 @@ A plan says what to run, and a runner decides where. The result depends only on 
 prints the result.
 """
 
-from conformance.campaigns.campaign import Remembered, choose, remembered, resume, start
+from conformance.campaigns.campaign import Remembered, choose, reduce, remembered, resume, start
 from conformance.campaigns.course import Advance, Progress
 from conformance.campaigns.earlier import Earlier, read_earlier
 from conformance.campaigns.errors import CampaignError, CampaignInterrupted, RunnerUnavailable
@@ -64,6 +64,7 @@ __all__ = [
     "make_plan",
     "own",
     "read_earlier",
+    "reduce",
     "remembered",
     "resume",
     "so_far",

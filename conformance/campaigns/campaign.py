@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
 
 from conformance.campaigns import files, waves
 from conformance.campaigns.code import Code, CodeLog, code_of
-from conformance.campaigns.concluding import conclude
+from conformance.campaigns.concluding import cases_left, conclude
+from conformance.campaigns.confirming import confirming
 from conformance.campaigns.course import Course, Progress, ignore
 from conformance.campaigns.errors import CampaignError, CampaignInterrupted, RunnerUnavailable
 from conformance.campaigns.kept_outcomes import Kept
@@ -20,12 +22,15 @@ from conformance.campaigns.lock import held
 from conformance.campaigns.names import SUITE, Names
 from conformance.campaigns.plan import Plan, check_components
 from conformance.campaigns.result import CampaignResult
-from conformance.campaigns.runners import Inline, Processes, Runner, cores
+from conformance.campaigns.runners import Inline, Processes, Runner, Running, Say
 from conformance.campaigns.so_far import resume_command
 from conformance.campaigns.spark_runner import Spark, is_connect
 from conformance.campaigns.spark_setup import FindJava, HasModule, find_java, has_module, spark_problem
 from conformance.ports import check_chosen
 from conformance.system.writing import NotWritten, make_folder
+
+Opened = Callable[[], Running]
+"""Returns what runs, and starts it if it was not started before."""
 
 
 def choose(
@@ -157,6 +162,44 @@ def resume(
         return _run(folder, plan, runner, progress, clock)
 
 
+def reduce(
+    folder: Path,
+    runner: Runner,
+    budget: int | None = None,
+    progress: Progress = ignore,
+    accept_changed_code: bool = False,
+    chosen: Collection[str] = (),
+) -> CampaignResult:
+    """Reduce the failures of a campaign whose blocks are done, and write the result anew. No block is run.
+
+    With a `budget` that is larger than before, those failures are reduced again whose reduction ended too early, and
+    the findings are those of a campaign whose plan has this budget. A goal in minutes counts as reached.
+
+    Raises: the errors of `resume`; CampaignError if blocks are missing.
+    """
+    folder = Path(folder)
+    plan = files.read_plan(folder, runner.names.components)
+    check_chosen(plan.implementations, chosen, str(folder / files.PLAN))
+    with held(folder):
+        files.tidy(folder)
+        waves.tidy(folder)
+        course = Course(folder, plan, runner.names.components, time.monotonic, progress)
+        if not course.is_whole():
+            raise CampaignError(
+                f"The campaign in {folder} has not run all its blocks. Continue with: {resume_command(folder, plan)}"
+            )
+        _check_code(folder, code_of(plan, runner.names), accept_changed_code)
+        kept = Kept(folder, plan, runner.names.components)
+        if budget is not None:
+            kept.want(budget)
+        total = waves.sum_of(folder, plan, waves.newest(folder, plan), runner.names.components)
+        if (folder / files.RESULT).exists():
+            if not cases_left(total, kept, kept.budget()):
+                return load(folder, runner.names.components)
+            files.own(folder, files.RESULT).unlink()  # what it was made of changes
+        return _concluded(folder, plan, runner, course, lambda opened: None)
+
+
 def _check_code(folder: Path, now: Code, accept: bool) -> None:
     """Record the code if it has changed. Raises: CampaignError if it has changed and `accept` is False."""
     try:
@@ -180,12 +223,25 @@ def _check_code(folder: Path, now: Code, accept: bool) -> None:
 def _run(folder: Path, plan: Plan, runner: Runner, progress: Progress, clock: Callable[[], float]) -> CampaignResult:
     """Run the waves that are not committed yet, and write the result."""
     course = Course(folder, plan, runner.names.components, clock, progress)
-    try:
+
+    def run(opened: Opened) -> None:
         if course.has_work():
-            with runner.opened(plan) as running:
-                while course.has_work():
-                    course.run(running)
-        return finish(folder, plan, runner.names, 1 if isinstance(runner, Inline) else cores())
+            opened()  # which may take a while
+            while course.has_work():
+                course.run(opened())
+
+    return _concluded(folder, plan, runner, course, run)
+
+
+def _concluded(
+    folder: Path, plan: Plan, runner: Runner, course: Course, run: Callable[[Opened], None]
+) -> CampaignResult:
+    """Run something, reduce the failures that are not reduced yet, and write the result."""
+    try:
+        with ExitStack() as closing:
+            opened = cache(lambda: closing.enter_context(runner.opened(plan)))
+            run(opened)
+            return finish(folder, plan, runner.names, opened, course.say)
     except KeyboardInterrupt:
         raise CampaignInterrupted(f"The campaign was interrupted. {_kept(folder, plan, course)}") from None
     except NotWritten as error:
@@ -199,11 +255,23 @@ def _run(folder: Path, plan: Plan, runner: Runner, progress: Progress, clock: Ca
             waves.tidy(folder)  # a wave that was not committed takes room, and nobody needs it
 
 
-def finish(folder: Path, plan: Plan, names: Names, processes: int = 1) -> CampaignResult:
-    """Reduce the failures in the newest sum in so many processes, and write the result."""
+def finish(
+    folder: Path, plan: Plan, names: Names, opened: Opened | None = None, say: Say = lambda note: None
+) -> CampaignResult:
+    """Reduce the failures in the newest sum, and write the result. Each finding is kept as soon as it is there.
+
+    `opened` returns what reduces, if anything is to be reduced; None: this process does it.
+    """
     newest = waves.newest(folder, plan)
     total = waves.sum_of(folder, plan, newest, names.components)
-    result = conclude(plan, total, names, Kept(folder, plan, names.components), processes)
+    kept = Kept(folder, plan, names.components)
+    budget = kept.budget()
+    if cases := cases_left(total, kept, budget):
+        with ExitStack() as closing:
+            running = closing.enter_context(Inline(names).opened(plan)) if opened is None else opened()
+            confirm = closing.enter_context(confirming(plan, names))
+            running.reduce(cases, budget, lambda case, found: kept.keep_finding(confirm(case, found)), say)
+    result = conclude(plan, total, names, kept)
     files.write_result(folder, result)
     return result
 

@@ -90,6 +90,11 @@ class Course:
         """The number of blocks of committed waves."""
         return sum(one.until - one.first for one in self._known)
 
+    def is_whole(self) -> bool:
+        """Whether the goal is reached and no wave is missing. A goal in minutes is reached with any wave."""
+        work = self._work()
+        return work is None or (self._plan.minutes is not None and not work.is_hole and work.first > 0)
+
     def has_work(self) -> bool:
         """Whether the goal is not reached, or a wave between others is missing. The clock is asked each time."""
         work = self._work()
@@ -117,7 +122,7 @@ class Course:
         home = waves.made(self._folder, work.number)
         tasks = rounds.tasks_of([self._plan.block_at(position) for position in blocks], total, places)
         try:
-            running.run(tasks, home / BLOCKS, self._tell, self._say)
+            running.run(tasks, home / BLOCKS, self._tell, self.say)
             waves.check_made(home, self._plan, blocks)
             running.add([*self._sum_files(before), *waves.tables_of(home, BLOCKS)], home / SUM)
             total = waves.sum_made(home, self._plan, until, self._components)
@@ -171,7 +176,8 @@ class Course:
         self._steps += sum(tally.steps for tally in result.tallies.values())
         self._progress(self._advance())
 
-    def _say(self, note: str) -> None:
+    def say(self, note: str) -> None:
+        """Show the user a message."""
         self._progress(self._advance(note))
 
     def _advance(self, note: str = "") -> Advance:

@@ -40,6 +40,7 @@ RESULT = "result.json"
 WAVES = "waves"
 WAVE = "wave.json"
 FINDINGS = "findings"
+REDUCTION = "reduction.json"
 FORMER = "blocks"
 """Where earlier versions wrote each block as a file."""
 
@@ -157,6 +158,10 @@ def cure(path: Path) -> str:
         these = [one for one, is_there in ((what, there), (str(result), result.exists())) if is_there]
         again = "make it" if is_finding else "run its blocks"
         return f"Delete {' and '.join(these)}, and {again} again with: {resume}"
+    if path.name == REDUCTION:
+        return (
+            f"Delete this file, and name the budget again with: {resume.replace(' resume ', ' reduce ', 1)} --budget N"
+        )
     if path == result:
         return f"Delete this file, and add up the blocks again with: {resume}"
     return "Take it from a copy of the folder, or start the campaign again in another folder."

@@ -1,6 +1,7 @@
 """Keeps the outcomes of a campaign that come after its blocks: each is a file, written as soon as it is there.
 
     DIR/findings/NUMBER/implementation.json    the implementation with this number in the plan (`ImplementationRecord`)
+    DIR/reduction.json                         a larger budget for reductions than the plan has (`Wanted`)
     DIR/findings/NUMBER/HASH.json              a finding of it (`FindingRecord`), by a hash of component and signature
 
 A campaign that is stopped while it reduces goes on with the next finding. When a result is read, it is computed again
@@ -12,26 +13,37 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-import msgspec
+from msgspec import Meta, Struct
 
 from conformance.campaigns import files
-from conformance.campaigns.block import decode
+from conformance.campaigns.block import Natural, decode
 from conformance.campaigns.checking import check_known, check_property, check_scenario
 from conformance.campaigns.files import FINDINGS
 from conformance.campaigns.merge import Sum
 from conformance.campaigns.outcomes import Concluded, FindingRecord, ImplementationRecord, signature_of
-from conformance.campaigns.plan import Plan
+from conformance.campaigns.plan import SCHEMA, Plan
 from conformance.campaigns.seal import is_sealed
 from conformance.driver import Components
-from conformance.engines.check import Found
 from conformance.engines.tally import Failure, Signature
-from conformance.scenarios import SchemaError, canonical, decode_scenario, scenario_id
+from conformance.scenarios import SchemaError, canonical, scenario_id
 
 _IMPLEMENTATION = "implementation.json"
 
-Record = TypeVar("Record", FindingRecord, ImplementationRecord)
+
+class Wanted(Struct, frozen=True, forbid_unknown_fields=True):
+    """A larger budget for reductions than the plan has. It is the content of a file."""
+
+    plan: str
+    """The digest of the plan."""
+    budget: Natural
+    checksum: str = ""
+    """Set when the record is written."""
+    schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
+
+
+Record = TypeVar("Record", FindingRecord, ImplementationRecord, Wanted)
 
 
 class Kept:
@@ -41,8 +53,12 @@ class Kept:
         """Nothing is read or written before it is asked for."""
         self._folder, self._plan, self._components = folder, plan, components
 
-    def known(self, name: str, component: str, signature: Signature, failure: Failure) -> Found | None:
-        """Return the finding to which a failure was reduced before; None if it was not, or another scenario of it was.
+    def known(
+        self, name: str, component: str, signature: Signature, failure: Failure, budget: int
+    ) -> FindingRecord | None:
+        """Return the finding to which a failure was reduced before.
+
+        None if it was not, if another scenario of it was, or if a larger budget could lead to a simpler scenario.
 
         Raises: SchemaError, which names the file and the cure, if it is damaged.
         """
@@ -52,10 +68,23 @@ class Kept:
         record = self._finding(path, name, component, signature)
         if record.of != scenario_id(failure.scenario):
             return None  # a shorter one was found since
-        scenario = decode_scenario(msgspec.json.encode(record.scenario).decode(), self._components, str(path))
-        return Found(
-            signature, record.owed, record.observed, scenario, failure.count, failure.first, unclaimed=record.unclaimed
-        )
+        return None if record.budget is not None and record.budget < budget else record
+
+    def budget(self) -> int:
+        """Return how many runs a reduction may take: those of the plan, or more if more were wanted later.
+
+        Raises: SchemaError, which names the file and the cure, if it is damaged.
+        """
+        path = self._folder / files.REDUCTION
+        if not path.exists():
+            return self._plan.budget
+        return max(self._plan.budget, self._read(path, Wanted).budget)
+
+    def want(self, budget: int) -> None:
+        """Let reductions take so many runs, if that is more than before. Raises: NotWritten."""
+        if budget > self.budget():
+            path = files.own(self._folder, files.REDUCTION)
+            files.write_sealed(self._folder, path, Wanted(self._plan.digest, budget))
 
     def keep_finding(self, record: FindingRecord) -> None:
         """Write a finding. Raises: NotWritten; CampaignError if a folder on the way is a link."""
@@ -126,8 +155,10 @@ def _unlike(path: Path, error: ValueError) -> SchemaError:
     return SchemaError(f"{path}: this cannot be an outcome of the campaign: {error}. {files.cure(path)}")
 
 
-def _check_record(record: FindingRecord | ImplementationRecord, plan: Plan, components: Components) -> None:
+def _check_record(record: FindingRecord | ImplementationRecord | Wanted, plan: Plan, components: Components) -> None:
     """Raise a ValueError, which says what is wrong, if this cannot be an outcome of a campaign with the plan."""
+    if isinstance(record, Wanted):
+        return
     if isinstance(record, ImplementationRecord):
         check_known(record.name, plan.implementations, "implementation")
         for one in record.offered:

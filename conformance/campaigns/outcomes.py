@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 
 from msgspec import UNSET, Meta, Struct
 
-from conformance.campaigns.block import encode
+from conformance.campaigns.block import Natural, encode
 from conformance.campaigns.merge import Sum
 from conformance.campaigns.plan import SCHEMA, Plan
 from conformance.campaigns.result import (
@@ -52,6 +52,8 @@ class FindingRecord(Struct, frozen=True, forbid_unknown_fields=True, rename={"fa
     id: str
     """The id of this scenario."""
     unclaimed: tuple[Capability, ...] = ()
+    budget: Natural | None = None
+    """The budget that ended its reduction; None if nothing was left to try."""
     checksum: str = ""
     """Set when the record is written."""
     schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
@@ -102,8 +104,11 @@ def signature_of(record: FindingRecord) -> Signature:
     return record.property, record.failure_class.value, record.operation
 
 
-def record_of(plan: Plan, name: str, failure: Failure, found: Found) -> FindingRecord:
-    """Return the record of a finding of an implementation, to which a failure in the blocks was reduced."""
+def record_of(plan: Plan, name: str, failure: Failure, found: Found, budget: int | None) -> FindingRecord:
+    """Return the record of a finding of an implementation, to which a failure in the blocks was reduced.
+
+    `budget`: the one that ended the reduction, if one did.
+    """
     return FindingRecord(
         plan.digest,
         name,
@@ -117,6 +122,7 @@ def record_of(plan: Plan, name: str, failure: Failure, found: Found) -> FindingR
         encode(found.scenario),
         scenario_id(found.scenario),
         found.unclaimed,
+        budget,
     )
 
 

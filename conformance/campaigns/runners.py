@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
@@ -22,7 +22,10 @@ from conformance.campaigns.block import BlockResult
 from conformance.campaigns.errors import RunnerUnavailable
 from conformance.campaigns.merge import fold
 from conformance.campaigns.names import SUITE, Names
+from conformance.campaigns.outcomes import FindingRecord
 from conformance.campaigns.plan import Block, Plan
+from conformance.campaigns.reducing import Case, Reducer
+from conformance.campaigns.reducing_worker import ReducingWorker
 from conformance.campaigns.rows import rows_of
 from conformance.campaigns.waves import MOST_BYTES
 from conformance.driver import find_components
@@ -40,11 +43,18 @@ Result = TypeVar("Result")
 Keep = Callable[[BlockResult, float], None]
 """Keeps the result of a block that took so many seconds. It is called by the driver, in any order of blocks."""
 
+KeepFinding = Callable[[Case, FindingRecord], None]
+"""Keeps the finding to which a case was reduced. It is called by the driver, in any order of cases."""
+
 Say = Callable[[str], None]
 """Shows the user a message of one sentence."""
 
 Tell = Callable[[BlockResult], None]
 """Called with a block that was run, in the driver's process. Not with those that were run elsewhere."""
+
+
+RunAll = Callable[[Iterator[Block], Keep], None]
+ReduceAll = Callable[[Sequence[Case], int, KeepFinding], None]
 
 
 class Runner(Protocol):
@@ -78,13 +88,20 @@ class Running(Protocol):
     def add(self, tables: Sequence[Path], into: Path) -> None:
         """Write the sum of these files of rows as a table into a folder that is not there. Raises: as `run`."""
 
+    def reduce(self, cases: Sequence[Case], budget: int, keep: KeepFinding, say: Say) -> None:
+        """Reduce each case, in this order as far as there are places, in at most `budget` runs.
+
+        `keep` is called in the driver's process as soon as a finding is there. Raises: as `run`;
+        UnusableImplementation.
+        """
+
 
 class Here:
     """Writes what is run on this machine. The workers return the results, and this process writes the rows."""
 
-    def __init__(self, names: Names, places: int, run_all: Callable[[Iterator[Block], Keep], None]) -> None:
-        """`run_all` runs blocks and keeps each result as soon as it is there."""
-        self._names, self._places, self._run_all = names, places, run_all
+    def __init__(self, names: Names, places: int, run_all: RunAll, reduce_all: ReduceAll) -> None:
+        """`run_all` runs blocks, `reduce_all` reduces cases; both keep each result as soon as it is there."""
+        self._names, self._places, self._run_all, self._reduce_all = names, places, run_all, reduce_all
 
     def places(self) -> int:
         """See `Running`."""
@@ -112,6 +129,10 @@ class Here:
         with TableWriter(into) as writer:
             writer.add(total.rows())
 
+    def reduce(self, cases: Sequence[Case], budget: int, keep: KeepFinding, say: Say) -> None:
+        """See `Running`."""
+        self._reduce_all(cases, budget, keep)
+
 
 class Inline:
     """Runs one block after the other: for debugging, and as the baseline for tests of the other runners.
@@ -137,10 +158,21 @@ class Inline:
                 keep(*timed(run, block))
 
         try:
-            yield Here(self.names, 1, run_all)
+            yield Here(self.names, 1, run_all, reducing_here(plan, self.names))
         finally:
             if worker is not None:
                 worker.close()
+
+
+def reducing_here(plan: Plan, names: Names) -> ReduceAll:
+    """Return a function that reduces one case after the other in this process."""
+
+    def reduce_all(cases: Sequence[Case], budget: int, keep: KeepFinding) -> None:
+        with closing(Reducer(plan, names, budget)) as reducer:
+            for case in cases:
+                keep(case, reducer.reduce(case))
+
+    return reduce_all
 
 
 class Processes:
@@ -177,8 +209,27 @@ class Processes:
         def run_all(blocks: Iterator[Block], keep: Keep) -> None:
             hand_out(blocks, run, lambda one: keep(*one), lambda: self.workers, ending.set)
 
+        def reduce_all(cases: Sequence[Case], budget: int, keep: KeepFinding) -> None:
+            idle: queue.SimpleQueue[ReducingWorker] = queue.SimpleQueue()
+            reducing = [ReducingWorker(plan, self.names, budget, told) for _ in range(min(self.workers, len(cases)))]
+            for worker in reducing:
+                idle.put(worker)
+
+            def reduce(case: Case) -> tuple[Case, FindingRecord]:
+                worker = idle.get()
+                try:
+                    return case, worker.reduce(case)
+                finally:
+                    idle.put(worker)
+
+            try:
+                hand_out(iter(cases), reduce, lambda one: keep(*one), lambda: len(reducing), ending.set)
+            finally:
+                for worker in reducing:
+                    worker.close()
+
         try:
-            yield Here(self.names, self.workers, run_all)
+            yield Here(self.names, self.workers, run_all, reduce_all)
         finally:
             for worker in workers:
                 worker.close()

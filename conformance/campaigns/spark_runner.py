@@ -23,12 +23,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, NamedTuple
 
+import msgspec
+
 from conformance.campaigns.block import DIED, lost_block
 from conformance.campaigns.errors import CampaignError, RunnerUnavailable
 from conformance.campaigns.names import SUITE, Names
+from conformance.campaigns.outcomes import FindingRecord
 from conformance.campaigns.plan import Block, Plan
+from conformance.campaigns.reducing import DIED as NOT_REDUCED
+from conformance.campaigns.reducing import Case, Reducer
 from conformance.campaigns.rows import rows_of
-from conformance.campaigns.runners import Running, Say, Tell, check_sendable, cores, hand_out
+from conformance.campaigns.runners import KeepFinding, Running, Say, Tell, check_sendable, cores, hand_out
 from conformance.campaigns.spark_packages import pack
 from conformance.campaigns.spark_setup import FindJava, HasModule, find_java, has_module, spark_problem
 from conformance.system.folders import scratch
@@ -38,6 +43,9 @@ ATTEMPTS = 4
 """The maximum number of attempts for a task. The master `local[N]` would allow only one attempt."""
 JOBS = 3
 """The maximum number of jobs of one block alone. Each of them may take all attempts."""
+
+CASES_PER_CORE = 2
+"""How many failures a job reduces for each core. Each is a task, and findings are kept when their job has ended."""
 
 SECONDS_TO_STOP = 30
 """A JVM that has not ended this long after the request to end is killed."""
@@ -323,6 +331,50 @@ class Jobs:
             else:
                 return
 
+    def reduce(self, cases: Sequence[Case], budget: int, keep: KeepFinding, say: Say) -> None:
+        """See `Running`. There are two jobs at a time, so that no core waits for the last task of a job.
+
+        A driver that is killed loses the findings of these two.
+        """
+        each = CASES_PER_CORE * self.places()
+        jobs = (cases[at : at + each] for at in range(0, len(cases), each))
+
+        def run(job: Sequence[Case]) -> list[tuple[Case, FindingRecord]]:
+            return list(self._findings(job, budget, say))
+
+        def commit(found: list[tuple[Case, FindingRecord]]) -> None:
+            for one in found:
+                keep(*one)
+
+        hand_out(jobs, run, commit, lambda: 2, self._session.stop)
+
+    def _findings(self, cases: Sequence[Case], budget: int, say: Say) -> Iterator[tuple[Case, FindingRecord]]:
+        """Yield findings in any order. Tasks whose worker died each time are run again in two halves."""
+        todo, deaths = [cases], 0
+        while todo:
+            some = todo.pop()
+            try:
+                found = self._called(partial(self._reduced, some, budget))
+            except _Died:
+                if len(some) > 1:
+                    todo += [some[len(some) // 2 :], some[: len(some) // 2]]
+                    continue
+                deaths += 1
+                if deaths < JOBS:
+                    todo.append(some)
+                    continue
+                found = [(0, Reducer(self._plan, self._names, budget).as_found(some[0], NOT_REDUCED))]
+            deaths = 0
+            yield from ((some[number], one) for number, one in found)
+
+    def _reduced(self, cases: Sequence[Case], budget: int) -> list[tuple[int, FindingRecord]]:
+        from conformance.campaigns.spark_tasks import FINDINGS, reducing
+
+        count = len(cases)
+        numbers = self._session.spark.range(0, count, 1, count)
+        rows = numbers.mapInArrow(reducing(self._plan, self._names, budget, cases), FINDINGS).collect()
+        return [(row.number, msgspec.json.decode(bytes(row.finding), type=FindingRecord)) for row in rows]
+
     def _written(self, writer: Any, table: Path) -> None:
         """Write a table. The committer of Spark keeps one file of each task, whichever attempt was the first."""
         from conformance.campaigns.tables import COMPRESSION
@@ -337,20 +389,20 @@ class Jobs:
         no room for the table; CampaignError.
         """
         found: list[Any] = []
-
-        def run(call: Callable[[], Any]) -> Any:
-            try:
-                return call()
-            except Exception as error:
-                text = _text(error)
-                if self._session.is_alive() and any(sign in text for sign in _DEATHS):
-                    raise _Died(text) from error
-                if table is not None and _FULL in text:
-                    raise NotWritten(OSError(errno.ENOSPC, _FULL), table) from error
-                raise _stopped(error) from error
-
-        hand_out(iter([call]), run, found.append, lambda: 1, self._session.stop)
+        hand_out(iter([call]), lambda one: self._called(one, table), found.append, lambda: 1, self._session.stop)
         return found[0]
+
+    def _called(self, call: Callable[[], Any], table: Path | None = None) -> Any:
+        """Return what a call returns that waits for Spark. Raises: as `_waiting`."""
+        try:
+            return call()
+        except Exception as error:
+            text = _text(error)
+            if self._session.is_alive() and any(sign in text for sign in _DEATHS):
+                raise _Died(text) from error
+            if table is not None and _FULL in text:
+                raise NotWritten(OSError(errno.ENOSPC, _FULL), table) from error
+            raise _stopped(error) from error
 
 
 class _Died(Exception):

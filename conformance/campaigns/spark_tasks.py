@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 
+import msgspec
 import pyarrow as pa
 
 from conformance.campaigns.apart import attempt_elsewhere
 from conformance.campaigns.merge import fold
 from conformance.campaigns.names import Names
+from conformance.campaigns.outcomes import FindingRecord
 from conformance.campaigns.plan import Block, Plan
+from conformance.campaigns.reducing import Case, Reducer
 from conformance.campaigns.rows import Row, rows_of
 from conformance.campaigns.runners import timed
 from conformance.campaigns.tables import batch_of, rows_in
 from conformance.driver import find_components
+from conformance.system.writing import NotWritten
 
+FINDINGS = "number bigint, finding binary"
+"""The columns of what `reducing` yields."""
 Batches = Iterator[pa.RecordBatch]
 
 
@@ -28,6 +35,27 @@ def running(plan: Plan, names: Names, tasks: Sequence[Sequence[Block]]) -> Calla
                     yield batch_of(rows_of(*timed(lambda one: attempt_elsewhere(plan, one, names), block)))
 
     return run
+
+
+def reducing(plan: Plan, names: Names, budget: int, cases: Sequence[Case]) -> Callable[[Batches], Batches]:
+    """Return a function that reduces those cases whose numbers it gets, and yields the number and JSON of each."""
+
+    def run(numbers: Batches) -> Batches:
+        with closing(Reducer(plan, names, budget)) as reducer:
+            for batch in numbers:
+                for number in batch.column(0).to_pylist():
+                    found = _reduced(reducer, cases[number])
+                    yield pa.RecordBatch.from_pydict({"number": [number], "finding": [msgspec.json.encode(found)]})
+
+    return run
+
+
+def _reduced(reducer: Reducer, case: Case) -> FindingRecord:
+    """Return a finding. If the disk of an executor refuses to write, the case is not reduced."""
+    try:
+        return reducer.reduce(case)
+    except NotWritten as error:
+        return reducer.as_found(case, str(error))
 
 
 def adding(components: str) -> Callable[[Batches], Batches]:

@@ -150,6 +150,39 @@ def resume(
     return _conclude(result, folder, entries, chosen, everything, ctrf_path, summary_path, before)
 
 
+@campaign.command(name="reduce")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--budget", metavar="N", type=click.IntRange(min=1), help="[default: as before]")
+@chosen_option
+@click.option("--runner", type=click.Choice(RUNNERS), default="auto", show_default=True)
+@master_option
+@conf_option
+@click.option(
+    "--accept-changed-code", is_flag=True, help="Reduce with other code than ran the blocks, and record the change."
+)
+@known_option
+@all_option
+@ctrf_option
+def campaign_reduce(
+    folder: Path, budget: int | None, chosen: tuple[str, ...], runner: str, master: str | None, conf: tuple[str, ...],
+    accept_changed_code: bool, known_path: Path | None, everything: bool, ctrf_path: Path | None,
+) -> int:  # fmt: skip
+    """Reduce the failures of a campaign whose blocks are done, and write its result anew.
+
+    With a larger --budget, reductions that ended too early are made again. A goal in minutes counts as reached.
+    """
+    entries = load_known_failures(known_path) if known_path is not None else ()
+    if runner == "auto" and master is None:
+        runner = _runner_of(folder, chosen)
+    runs, note = campaigns.choose(runner, master, conf=conf)
+    if note is not None:
+        notes.print(note)
+    result = campaigns.reduce(
+        folder, runs, budget, lambda state: say(state.note), accept_changed_code=accept_changed_code, chosen=chosen
+    )
+    return _conclude(result, folder, entries, chosen, everything, ctrf_path)
+
+
 def _runner_of(folder: Path, chosen: tuple[str, ...]) -> str:
     """Return the runner with which a campaign was started. Raises: click.UsageError if its master must be named."""
     before = campaigns.remembered(folder)

@@ -47,6 +47,8 @@ class Found:
     unclaimed: tuple[Capability, ...] = ()
     """The capabilities that the implementation does not claim, and with each of which nothing is wrong in the scenario
     above."""
+    complete: bool = True
+    """False if more runs could lead to a simpler scenario: the budget ended the reduction."""
 
     @property
     def slug(self) -> str:
@@ -191,12 +193,12 @@ def reduce_failures(
             most_runs = min(budget, most.get(signature[1], budget))
             reduced = reduce(program, failure.scenario, most_runs, interruption=interruption)
             scenario, owed, observed = reduced.scenario, reduced.broken.owed, reduced.broken.observed
-            whole = not reduced.interrupted
+            whole, complete = not reduced.interrupted, reduced.finished
         except ValueError as error:
             scenario, owed, observed = failure.scenario, failure.owed, f"{failure.observed} ({error})"
-            whole = True
+            whole, complete = True, budget > 0
         lacking = unclaimed(program, scenario, signature[1]) if whole else ()
         finding = Finding(signature[0], signature[1], program.implementation.name)
         evidence = Scenario(scenario.component, scenario.config, scenario.steps, finding)
-        found.append(Found(signature, owed, observed, evidence, failure.count, failure.first, whole, lacking))
+        found.append(Found(signature, owed, observed, evidence, failure.count, failure.first, whole, lacking, complete))
     return tuple(found)

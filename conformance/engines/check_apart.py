@@ -16,7 +16,7 @@ from conformance.engines.check import Check, Found
 from conformance.engines.corpus import corpus as corpus_of
 from conformance.engines.divergence import Comparison, Differ
 from conformance.engines.interruption import NEVER, Interruption
-from conformance.engines.lasting import Endings, Queue, of_corpus
+from conformance.engines.lasting import STARTS, Endings, Queue, of_corpus
 from conformance.engines.patience import IN_CORPUS, Patience, classes_of
 from conformance.engines.reduce import reduce
 from conformance.engines.tally import Failure, Signature, Tally
@@ -146,13 +146,24 @@ class ApartCheck:
                 found.append(self._shortened(signature, failure))
                 continue
             try:
-                alone = Tally(failures={signature: failure})
-                found += self._ask("reduce", alone, self._budget)
+                found += self._reduced(Tally(failures={signature: failure}))
             except Ended as ended:
                 if ended.costly:
                     self._costly.add(signature)
                 found.append(self._shortened(signature, failure, f" (not reduced: {ended.what})"))
         return tuple(found)
+
+    def _reduced(self, alone: Tally) -> tuple[Found, ...]:
+        """Reduce a failure in the worker, again if somebody else may have killed it. Raises: Ended."""
+        for left in reversed(range(STARTS)):
+            try:
+                found: tuple[Found, ...] = self._ask("reduce", alone, self._budget)
+            except Ended as ended:
+                if not ended.doubtful or not left:
+                    raise
+            else:
+                return found
+        raise AssertionError
 
     def _shortened(self, signature: Signature, failure: Failure, otherwise: str = "") -> Found:
         """Reduce a scenario that ends its process. The driver chooses the steps, and runs them in workers.

@@ -25,7 +25,7 @@ from conformance.campaigns import (
 from conformance.campaigns.apart import attempt_block
 from conformance.campaigns.campaign import finish
 from conformance.campaigns.files import read
-from conformance.campaigns.runners import Here
+from conformance.campaigns.runners import Here, reducing_here
 from conformance.campaigns.waves import SUM, numbers
 from conformance.components import COMPONENTS
 from conformance.driver import ANSWERS
@@ -108,7 +108,7 @@ def test_processes_come_to_the_same_bytes(inline, tmp_path):
 
 
 class Backwards(Inline):
-    """Runs blocks in another order than they were asked for."""
+    """Runs blocks and reduces failures in another order than it was asked for."""
 
     @contextmanager
     def opened(self, plan):
@@ -116,7 +116,10 @@ class Backwards(Inline):
             for block in reversed(list(blocks)):
                 keep(attempt_block(plan, block, self.names), 1.0)
 
-        yield Here(self.names, 5, run_all)
+        def reduce_all(cases, *more):
+            reducing_here(plan, self.names)(cases[::-1], *more)
+
+        yield Here(self.names, 5, run_all, reduce_all)
 
 
 def test_another_order_comes_to_the_same_bytes(inline, tmp_path):
@@ -288,7 +291,7 @@ class Forgetful(Inline):
             for block in list(blocks)[:-1]:
                 keep(attempt_block(plan, block, self.names), 1.0)
 
-        yield Here(self.names, 1, run_all)
+        yield Here(self.names, 1, run_all, reducing_here(plan, self.names))
 
 
 class Repeating(Inline):
@@ -298,7 +301,7 @@ class Repeating(Inline):
             for block in (*(every := list(blocks)), every[0]):
                 keep(attempt_block(plan, block, self.names), 1.0)
 
-        yield Here(self.names, 1, run_all)
+        yield Here(self.names, 1, run_all, reducing_here(plan, self.names))
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,44 @@
-"""Failures are reduced in several processes with the same result as in one."""
+"""Each runner reduces the failures of a campaign to the same findings, also if processes die meanwhile."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
-from conformance.campaigns import Names, make_plan
-from conformance.campaigns.reducing import reduced_apart
+from conformance.campaigns import (
+    CampaignError,
+    Inline,
+    Names,
+    Processes,
+    files,
+    load,
+    make_plan,
+    reduce,
+    reducing_worker,
+    resume,
+    start,
+)
+from conformance.campaigns.block import Counts, encode_tally
+from conformance.campaigns.merge import Ran, Sum
+from conformance.campaigns.outcomes import FindingRecord
+from conformance.campaigns.reducing import Case, Reducer, longest_first
+from conformance.campaigns.reducing_worker import ReducingWorker
+from conformance.campaigns.runners import Runner
 from conformance.components import COMPONENTS
 from conformance.driver import Program
-from conformance.engines.check import Found, reduce_failures, search_range
+from conformance.engines.check import reduce_failures, search_range
 from conformance.engines.tally import Tally
 from conformance.engines.worker import Worker
 from conformance.ports import Implementation, UnusableImplementation, find_implementation
 
 NAME = "known-bug:B-01"
+ATTEMPTS = 3
+"""Each of them starts a process."""
 PLAN = make_plan("reducing", ["reference", NAME], ["deque", "chain", "subpartition"], scenarios=100, budget=100)
 
 
@@ -25,50 +47,160 @@ def program(component: str) -> Program:
 
 
 @pytest.fixture(scope="module")
-def tallies() -> dict[str, Tally]:
-    return {of: search_range(program(of), PLAN.seed, range(PLAN.scenarios or 0)) for of in PLAN.components}
+def cases() -> list[Case]:
+    """The failures that a search finds."""
+    return [
+        Case(NAME, of, one)
+        for of in PLAN.components
+        for one in encode_tally(search_range(program(of), PLAN.seed, range(PLAN.scenarios or 0))).failures
+    ]
 
 
-def apart(tallies: dict[str, Tally], names: Names, processes: int) -> dict[str, list[Found]]:
-    """The findings by component, as they are kept."""
-    kept: dict[str, list[Found]] = {of: [] for of in tallies}
-    reduced_apart(PLAN, NAME, tallies, names, processes, lambda one: kept[one.scenario.component].append(one))
-    return {of: sorted(found, key=lambda one: one.signature) for of, found in kept.items()}
+def reduced(runner: Runner, cases: Sequence[Case]) -> list[FindingRecord]:
+    """The findings in the order of the cases."""
+    kept: dict[tuple[str, object], FindingRecord] = {}
+    with runner.opened(PLAN) as running:
+        running.reduce(cases, PLAN.budget, lambda case, one: kept.update({(case.component, case.signature): one}), print)
+    assert len(kept) == len(cases)
+    return [kept[case.component, case.signature] for case in cases]
+
+
+@pytest.fixture(scope="module")
+def findings(cases) -> list[FindingRecord]:
+    """What one process comes to."""
+    return reduced(Inline(), cases)
+
+
+def test_a_finding_is_what_the_engine_reduces_its_case_to(cases, findings):
+    found = [
+        one
+        for of in PLAN.components
+        for one in reduce_failures(
+            program(of), search_range(program(of), PLAN.seed, range(PLAN.scenarios or 0)), PLAN.budget
+        )
+    ]
+    assert [(one.owed, one.observed, len(one.scenario.steps)) for one in findings] == [
+        (one.owed, one.observed, len(one.scenario.steps)) for one in found
+    ]
+    assert len(findings) > 2
+
+
+@pytest.mark.parametrize("processes", [1, 3])
+def test_several_processes_come_to_what_one_comes_to(processes, cases, findings):
+    assert reduced(Processes(processes), cases) == findings
 
 
 def nowhere(name: str) -> Implementation:
     raise UnusableImplementation("it is not there")
 
 
-@pytest.mark.parametrize("processes", [1, 2, 9])
-def test_they_come_to_what_one_process_comes_to(processes, tallies):
-    found = apart(tallies, Names(), processes)
-    assert found == {of: list(reduce_failures(program(of), tallies[of], PLAN.budget)) for of in PLAN.components}
-    assert sum(map(len, found.values())) > 2
-    assert found["deque"] == []
+def test_an_implementation_that_cannot_be_made_is_an_error_and_no_finding(cases):
+    with pytest.raises(UnusableImplementation):
+        reduced(Inline(Names(nowhere)), cases)
+    with pytest.raises(UnusableImplementation):
+        reduced(Processes(2, Names(nowhere)), cases)
 
 
-def test_a_single_failure_is_left_to_the_driver(tallies):
-    signature, failure = next(iter(tallies["subpartition"].failures.items()))
-    assert apart({"subpartition": Tally(failures={signature: failure})}, Names(), 2) == {"subpartition": []}
-    assert apart({}, Names(), 2) == {}
-
-
-def test_what_no_worker_can_reduce_is_left_to_the_driver(tallies):
-    assert not any(apart(tallies, Names(nowhere), 2).values())
-
-
-def test_a_failure_whose_worker_was_killed_is_left_to_the_driver(tallies, monkeypatch):
+def killing(monkeypatch: pytest.MonkeyPatch, request: str, most: int) -> list[str]:
+    """Kill the worker that is asked for this, so often. Returns the components it was asked about."""
     ask, killed = Worker.ask, list[str]()
 
-    def once(self, *request, **more):
-        if request[:2] == ("reduce", "chain") and not killed:
-            killed.append("chain")
+    def killer(self, *asked, **more):
+        if asked[0] == request and len(killed) < most:
+            killed.append(asked[1].component)
             os.kill(self._started.pid, signal.SIGKILL)
-        return ask(self, *request, **more)
+        return ask(self, *asked, **more)
 
-    monkeypatch.setattr(Worker, "ask", once)
-    found = apart(tallies, Names(), 1)
-    assert killed
-    assert len(found["chain"]) == len(tallies["chain"].failures) - 1
-    assert found["subpartition"] == list(reduce_failures(program("subpartition"), tallies["subpartition"], PLAN.budget))
+    monkeypatch.setattr(Worker, "ask", killer)
+    monkeypatch.setattr(reducing_worker, "ATTEMPTS", ATTEMPTS)
+    return killed
+
+
+def test_a_failure_whose_worker_was_killed_is_reduced_again(cases, findings, monkeypatch):
+    killed = killing(monkeypatch, "reduce", ATTEMPTS - 1)
+    assert reduced(Processes(1), cases) == findings
+    assert len(killed) == ATTEMPTS - 1
+
+
+def test_a_failure_whose_worker_dies_each_time_is_shown_as_it_was_found(cases, findings, monkeypatch):
+    killing(monkeypatch, "reduce", ATTEMPTS)
+    first, *others = reduced(Processes(1), cases)
+    assert others == findings[1:]
+    assert first.observed == f"{cases[0].failure.observed} (not reduced: the process that reduced it died each time)"
+    assert first.scenario.steps == cases[0].failure.scenario.steps
+    assert first.budget == PLAN.budget  # so that a larger one reduces it again
+
+
+def test_a_finding_is_confirmed_in_another_process_or_says_that_it_is_not(cases, findings, monkeypatch):
+    killing(monkeypatch, "confirm", ATTEMPTS - 1)
+    worker = ReducingWorker(PLAN, Names(), 0)
+    try:
+        assert [worker.confirm(case, one) for case, one in zip(cases, findings, strict=True)] == findings
+        no_bug = replace(cases[0], implementation="reference")
+        said = worker.confirm(no_bug, findings[0]).observed
+        assert said == f"{findings[0].observed} (not confirmed: run again in another process, nothing fails)"
+        killing(monkeypatch, "confirm", ATTEMPTS)
+        said = worker.confirm(cases[0], findings[0]).observed
+        assert said.endswith(" (not confirmed: the process that ran it again died each time)")
+    finally:
+        worker.close()
+
+
+def test_another_failure_is_not_the_one_that_was_found(cases, findings):
+    case, another = (case for case in cases if case.component == "subpartition")
+    finding = findings[cases.index(another)]
+    assert case.signature != another.signature
+    said = Reducer(PLAN, Names(), 0).confirm(case, finding).observed
+    assert f"run again in another process, {another.signature[0]} fails" in said
+
+
+def test_the_longest_are_reduced_first(cases):
+    def costly(component: str) -> Sum:
+        """A sum in which the steps of a component take long."""
+        counts = {one: Counts({NAME: Tally(scenarios=100, steps=1000)}) for one in PLAN.components}
+        return Sum(counts, ran={one: Ran(1, 100, 99.0 if one == component else 0.1) for one in PLAN.components})
+
+    for component in ("chain", "subpartition"):
+        ordered = longest_first(reversed(cases), costly(component))
+        assert ordered[0].component == component
+        mine = [len(one.failure.scenario.steps) for one in ordered if one.component == component]
+        assert mine == sorted(mine, reverse=True)
+        assert ordered == longest_first(cases, costly(component))
+
+
+SMALL = make_plan("reduce", ["reference", NAME], ["subpartition", "chain"], scenarios=60, block=15, budget=30)
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ended") / "campaign"
+    start(folder, SMALL, Inline())
+    return folder
+
+
+def found_in(folder):
+    """What a result says of the implementations; its plan names the budget, too."""
+    return load(folder).implementations
+
+
+def test_a_larger_budget_comes_to_what_a_campaign_with_that_budget_comes_to(ended, tmp_path):
+    folder = shutil.copytree(ended, tmp_path / "campaign")
+    start(tmp_path / "other", replace(SMALL, budget=400), Inline())
+    assert found_in(folder) != found_in(tmp_path / "other")
+    reduce(folder, Processes(2), 400)
+    assert found_in(folder) == found_in(tmp_path / "other")
+    assert (folder / files.REDUCTION).exists()
+    before = (folder / files.RESULT).stat().st_mtime_ns
+    reduce(folder, Inline(), 300)  # less than before
+    reduce(folder, Inline())
+    assert (folder / files.RESULT).stat().st_mtime_ns == before
+    (folder / files.RESULT).unlink()
+    resume(folder, Inline())
+    assert found_in(folder) == found_in(tmp_path / "other")
+
+
+def test_a_campaign_that_lacks_blocks_is_not_reduced(ended, tmp_path):
+    folder = shutil.copytree(ended, tmp_path / "campaign")
+    shutil.rmtree(folder / files.WAVES / "0")
+    with pytest.raises(CampaignError, match=r"has not run all its blocks\. Continue with: conformance campaign resume"):
+        reduce(folder, Inline())

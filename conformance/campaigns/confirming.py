@@ -1,0 +1,33 @@
+"""Runs the scenarios of findings again, in a process in which nothing was reduced."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+
+from conformance.campaigns.errors import RunnerUnavailable
+from conformance.campaigns.names import Names
+from conformance.campaigns.outcomes import FindingRecord
+from conformance.campaigns.plan import Plan
+from conformance.campaigns.reducing import Case, Reducer
+from conformance.campaigns.reducing_worker import ReducingWorker
+from conformance.campaigns.runners import check_sendable
+
+Confirm = Callable[[Case, FindingRecord], FindingRecord]
+"""Returns a finding that says so if its scenario does not fail as it did."""
+
+
+@contextmanager
+def confirming(plan: Plan, names: Names) -> Iterator[Confirm]:
+    """Yield what confirms findings: in a fresh process, or here if another process cannot look up the names."""
+    with closing(ReducingWorker(plan, names, 0) if _can_send(names) else Reducer(plan, names, 0)) as confirmer:
+        yield confirmer.confirm
+
+
+def _can_send(names: Names) -> bool:
+    try:
+        check_sendable(names)
+    except RunnerUnavailable:
+        return False
+    return os.name == "posix"
