@@ -360,9 +360,12 @@ class Jobs:
                     todo += [some[len(some) // 2 :], some[: len(some) // 2]]
                     continue
                 deaths += 1
+                what = f"a failure of {some[0].implementation} in {some[0].component}"
                 if deaths < JOBS:
+                    say(f"the worker that reduces {what} died {self._attempts} times; trying again")
                     todo.append(some)
                     continue
+                say(f"{what} is not reduced: {NOT_REDUCED}")
                 found = [(0, Reducer(self._plan, self._names, budget).as_found(some[0], NOT_REDUCED))]
             deaths = 0
             yield from ((some[number], one) for number, one in found)

@@ -162,35 +162,39 @@ def resume(
 )
 @known_option
 @all_option
+@since_option
 @ctrf_option
+@summary_option
 def campaign_reduce(
     folder: Path, budget: int | None, chosen: tuple[str, ...], runner: str, master: str | None, conf: tuple[str, ...],
-    accept_changed_code: bool, known_path: Path | None, everything: bool, ctrf_path: Path | None,
+    accept_changed_code: bool, known_path: Path | None, everything: bool, since_path: Path | None,
+    ctrf_path: Path | None, summary_path: Path | None,
 ) -> int:  # fmt: skip
     """Reduce the failures of a campaign whose blocks are done, and write its result anew.
 
     With a larger --budget, reductions that ended too early are made again. A goal in minutes counts as reached.
     """
     entries = load_known_failures(known_path) if known_path is not None else ()
+    before = _earlier(since_path, folder, chosen)
     if runner == "auto" and master is None:
-        runner = _runner_of(folder, chosen)
+        runner = _runner_of(folder, chosen, "reduce")
     runs, note = campaigns.choose(runner, master, conf=conf)
     if note is not None:
         notes.print(note)
     result = campaigns.reduce(
         folder, runs, budget, lambda state: say(state.note), accept_changed_code=accept_changed_code, chosen=chosen
     )
-    return _conclude(result, folder, entries, chosen, everything, ctrf_path)
+    return _conclude(result, folder, entries, chosen, everything, ctrf_path, summary_path, before)
 
 
-def _runner_of(folder: Path, chosen: tuple[str, ...]) -> str:
+def _runner_of(folder: Path, chosen: tuple[str, ...], command: str = "resume") -> str:
     """Return the runner with which a campaign was started. Raises: click.UsageError if its master must be named."""
     before = campaigns.remembered(folder)
     if before is None or before.runner not in RUNNERS:
         return "auto"
     if before.master is None:
         return before.runner
-    words = ["conformance", "campaign", "resume", str(folder)]
+    words = ["conformance", "campaign", command, str(folder)]
     words += [word for name in chosen for word in ("--implementation", name)]
     if not is_neutral_line(before.master):
         raise click.UsageError("the campaign was started on a Spark master whose name cannot be shown; pass --master")

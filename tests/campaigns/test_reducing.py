@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import pytest
 from msgspec.structs import replace
@@ -26,9 +27,10 @@ from conformance.campaigns import (
 from conformance.campaigns.block import Counts, encode_tally
 from conformance.campaigns.merge import Ran, Sum
 from conformance.campaigns.outcomes import FindingRecord
-from conformance.campaigns.reducing import Case, Reducer, longest_first
+from conformance.campaigns.reducing import DIED, Case, Reducer, longest_first
 from conformance.campaigns.reducing_worker import ReducingWorker
 from conformance.campaigns.runners import Runner
+from conformance.campaigns.spark_runner import CASES_PER_CORE, JOBS, Jobs, Session
 from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines.check import reduce_failures, search_range
@@ -60,7 +62,9 @@ def reduced(runner: Runner, cases: Sequence[Case]) -> list[FindingRecord]:
     """The findings in the order of the cases."""
     kept: dict[tuple[str, object], FindingRecord] = {}
     with runner.opened(PLAN) as running:
-        running.reduce(cases, PLAN.budget, lambda case, one: kept.update({(case.component, case.signature): one}), print)
+        running.reduce(
+            cases, PLAN.budget, lambda case, one: kept.update({(case.component, case.signature): one}), print
+        )
     assert len(kept) == len(cases)
     return [kept[case.component, case.signature] for case in cases]
 
@@ -129,6 +133,51 @@ def test_a_failure_whose_worker_dies_each_time_is_shown_as_it_was_found(cases, f
     assert first.observed == f"{cases[0].failure.observed} (not reduced: the process that reduced it died each time)"
     assert first.scenario.steps == cases[0].failure.scenario.steps
     assert first.budget == PLAN.budget  # so that a larger one reduces it again
+
+
+class DyingTasks(Jobs):
+    """Jobs without Spark, of which each one fails that has the case of `poison`, so many times at most."""
+
+    def __init__(self, poison: Case, most: int) -> None:
+        super().__init__(Session(None, lambda: None, lambda: True, lambda: 2), PLAN, Names(), 4)
+        self.poison, self.left, self.jobs = poison, most, list[int]()
+
+    def _reduced(self, cases: Sequence[Case], budget: int) -> list[tuple[int, FindingRecord]]:
+        self.jobs.append(len(cases))
+        if self.left and self.poison in cases:
+            self.left -= 1
+            raise RuntimeError("Python worker exited unexpectedly (crashed)")
+        reducer = Reducer(PLAN, Names(), budget)
+        return [(at, reducer.reduce(case)) for at, case in reversed(list(enumerate(cases)))]
+
+
+@contextmanager
+def opened(jobs: Jobs) -> Iterator[Jobs]:
+    yield jobs
+
+
+class Given(Inline):
+    """A runner that has these jobs."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        super().__init__()
+        self.jobs = jobs
+
+    def opened(self, plan):
+        return opened(self.jobs)
+
+
+def test_a_task_that_dies_a_few_times_is_run_again_in_halves(cases, findings):
+    jobs = DyingTasks(cases[0], JOBS - 1)
+    assert reduced(Given(jobs), cases) == findings
+    assert len(jobs.jobs) > len(cases) / (2 * CASES_PER_CORE)
+
+
+def test_a_task_that_dies_each_time_leaves_one_failure_as_it_was_found(cases, findings, capsys):
+    first, *others = reduced(Given(DyingTasks(cases[0], 1_000)), cases)
+    assert others == findings[1:]
+    assert first.observed == f"{cases[0].failure.observed} (not reduced: the process that reduced it died each time)"
+    assert capsys.readouterr().out.endswith(f"{DIED}\n")
 
 
 def test_a_finding_is_confirmed_in_another_process_or_says_that_it_is_not(cases, findings, monkeypatch):
