@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from conformance.campaigns import CampaignError, CampaignResult, Names, concluding
+from conformance.campaigns import CampaignError, CampaignResult, Names, reducing
 from conformance.campaigns.block import decode
 from conformance.campaigns.campaign import finish
 from conformance.campaigns.outcomes import FindingRecord, ImplementationRecord
@@ -262,7 +262,7 @@ def test_what_was_reduced_before_the_stop_is_not_reduced_again(folder, monkeypat
         reduced.extend(tally.failures)
         return reduce_failures(program, tally, budget)
 
-    monkeypatch.setattr(concluding, "reduce_failures", counting)
+    monkeypatch.setattr(reducing, "reduce_failures", counting)
     finish(folder, PLAN, Names())
     assert len(reduced) == 2
     (folder / "result.json").unlink()

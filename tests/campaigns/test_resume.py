@@ -23,6 +23,7 @@ from conformance.campaigns import (
     Spark,
     files,
     make_plan,
+    reduce,
     resume,
     start,
     status,
@@ -41,10 +42,10 @@ from tests.campaigns.killed import PLAN
 ROOT = Path(__file__).parents[2]
 
 
-def killed(folder: Path, runner: str, blocks: int) -> Path:
-    """The folder of a campaign whose driver was killed after so many blocks."""
+def killed(folder: Path, runner: str, blocks: int, *findings: int) -> Path:
+    """The folder of a campaign whose driver was killed after so many blocks, or after so many `findings`."""
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("killed.py")), str(folder), runner, str(blocks)],
+        [sys.executable, str(Path(__file__).with_name("killed.py")), *map(str, (folder, runner, blocks, *findings))],
         cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == -signal.SIGKILL, done.stderr
@@ -90,6 +91,35 @@ def test_a_spark_campaign_that_was_killed_equals_one_that_ran_inline(tmp_path, u
     folder = killed(tmp_path / "campaign", "spark", 4)
     assert status(folder).blocks >= 2
     resume(folder, Spark())
+    assert (folder / "result.json").read_bytes() == undisturbed
+
+
+def findings_of(folder: Path) -> dict[Path, int]:
+    """The findings in a folder, and when they were written."""
+    found = [path for path in folder.glob("findings/*/*.json") if path.name != "implementation.json"]
+    return {path: path.stat().st_mtime_ns for path in found}
+
+
+@pytest.mark.parametrize("kept", [1, 2])
+def test_a_driver_that_is_killed_while_it_reduces_loses_what_was_in_flight(kept, tmp_path, undisturbed):
+    """One of two findings is kept, or both, and no group of them."""
+    folder = killed(tmp_path / "campaign", "processes", 8, kept)
+    before = findings_of(folder)
+    assert len(before) == kept
+    resume(folder, Processes(2) if kept == 1 else Inline())
+    assert (folder / "result.json").read_bytes() == undisturbed
+    after = findings_of(folder)
+    assert len(after) == 2
+    assert {path: after[path] for path in before} == before
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(spark_problem() is not None, reason=str(spark_problem()))
+@pytest.mark.xdist_group("spark")
+def test_a_spark_campaign_that_was_killed_while_it_reduced_equals_one_that_ran_inline(tmp_path, undisturbed):
+    folder = killed(tmp_path / "campaign", "spark", 8, 2)
+    assert len(findings_of(folder)) == 2
+    reduce(folder, Inline())
     assert (folder / "result.json").read_bytes() == undisturbed
 
 
