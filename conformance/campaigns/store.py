@@ -1,19 +1,20 @@
-"""Writes the blocks of a campaign as Parquet tables, for queries that the result does not answer.
+"""Writes the blocks and the findings of a campaign as Parquet tables, for queries that the result does not answer.
 
     DIR/store/blocks.parquet        a row per block and implementation: what was run
     DIR/store/exercised.parquet     a row per block, implementation and property: in how many scenarios it was tested
     DIR/store/failures.parquet      a row per block, implementation and signature, with the shortest scenario as JSON
     DIR/store/differences.parquet   a row per block, implementation, operation and field that differs from the baseline
     DIR/store/lost.parquet          a row per block that could not be run
+    DIR/store/findings.parquet      a row per finding: what a failure of all blocks was reduced to
 
-The tables contain only the committed blocks, sorted, so they are the same for every runner. They can be written at any
-time. `result.json` remains the result of the campaign.
+The tables contain only the committed blocks and what was kept of their failures, sorted, so they are the same for every
+runner. They can be written at any time. `result.json` remains the result of the campaign.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,12 @@ import pyarrow.parquet as pq
 
 from conformance.campaigns import files, waves
 from conformance.campaigns.block import BlockResult, decode
+from conformance.campaigns.kept_outcomes import Kept
+from conformance.campaigns.merge import Sum
+from conformance.campaigns.plan import Plan
 from conformance.components import COMPONENTS
 from conformance.driver import Components
+from conformance.engines.tally import Signature
 from conformance.scenarios import encode_scenario
 from conformance.system.writing import make_folder, naming
 
@@ -62,8 +67,32 @@ SCHEMAS: dict[str, pa.Schema] = {
         ]
     ),
     "lost": pa.schema([*_BLOCK, ("first", pa.int64()), ("scenarios", pa.int64()), ("reason", pa.string())]),
+    "findings": pa.schema(
+        [
+            ("implementation", pa.string()),
+            ("component", pa.string()),
+            ("property", pa.string()),
+            ("class", pa.string()),
+            ("operation", pa.string()),
+            ("count", pa.int64()),
+            ("first", pa.int64()),
+            ("cause", pa.int64()),
+            ("owed", pa.string()),
+            ("observed", pa.string()),
+            ("found_steps", pa.int64()),
+            ("steps", pa.int64()),
+            ("budget", pa.int64()),
+            ("id", pa.string()),
+            ("scenario", pa.string()),
+        ]
+    ),
 }
-"""The schema of each table. The column `scenario` contains a scenario file, which `conformance replay` can run."""
+"""The schema of each table. The column `scenario` contains a scenario file, which `conformance replay` can run.
+
+A row of `findings` is a failure of the newest sum that was reduced: `count` and `first` are those of all blocks,
+`found_steps` is the length of the scenario before its reduction and `steps` behind it, `budget` the one that ended the
+reduction if one did, and `cause` the number of its likely cause among those of the implementation, which are there when
+the campaign has ended."""
 
 Row = dict[str, Any]
 Make = Callable[[BlockResult, Components], Iterator[Row]]
@@ -84,11 +113,15 @@ def write_store(folder: Path, components: Components = COMPONENTS) -> Path:
     make_folder(store)
     try:
         with ExitStack() as closing:
-            tables = [_Table(store, name, closing) for name in SCHEMAS]
+            tables = {name: _Table(store, name, closing) for name in SCHEMAS}
             for result in waves.all_blocks(folder, plan, components):
-                for table in tables:
-                    table.add(result, components)
-            for table in tables:
+                for name, make in _MAKERS.items():
+                    tables[name].add(
+                        {"component": result.block.component, "block": result.block.number, **row}
+                        for row in make(result, components)
+                    )
+            tables["findings"].add(_findings(folder, plan, components))
+            for table in tables.values():
                 table.write()
         for name in SCHEMAS:
             with naming(_table(store, name)):
@@ -104,17 +137,16 @@ class _Table:
 
     def __init__(self, store: Path, name: str, closing: ExitStack) -> None:
         """The table is complete when `closing` closes. Raises: NotWritten, as every method, and as `closing` then."""
-        self._make, self._schema = _MAKERS[name], SCHEMAS[name]
+        self._schema = SCHEMAS[name]
         self._path = _table(store, name)
         with naming(self._path):
             self._writer = pq.ParquetWriter(_beside(store, name), self._schema)
         closing.callback(self._close)
         self._rows: list[Row] = []
 
-    def add(self, result: BlockResult, components: Components) -> None:
-        """Add the rows of a block."""
-        for row in self._make(result, components):
-            self._rows.append({"component": result.block.component, "block": result.block.number, **row})
+    def add(self, rows: Iterable[Row]) -> None:
+        """Add rows."""
+        self._rows += rows
         if len(self._rows) >= ROWS:
             self.write()
 
@@ -186,6 +218,47 @@ def _differences(result: BlockResult, components: Components) -> Iterator[Row]:
 def _lost(result: BlockResult, components: Components) -> Iterator[Row]:
     if result.lost is not None:
         yield {"first": result.block.first, "scenarios": result.block.count, "reason": result.lost}
+
+
+def _findings(folder: Path, plan: Plan, components: Components) -> Iterator[Row]:
+    """Yield a row for each failure that was reduced. Raises: SchemaError if the file of a finding is damaged."""
+    total = waves.sum_of(folder, plan, waves.newest(folder, plan), components)
+    kept = Kept(folder, plan, components)
+    causes = _causes(folder, total, kept)
+    for (name, component), tally in total.tallies().items():
+        for signature, failure in sorted(tally.failures.items()):
+            found = kept.known(name, component, signature, failure, 0)
+            if found is None:
+                continue
+            yield {
+                "implementation": name,
+                "component": component,
+                "property": found.property,
+                "class": found.failure_class.value,
+                "operation": found.operation,
+                "count": failure.count,
+                "first": failure.first,
+                "cause": causes.get((name, component, signature)),
+                "owed": found.owed,
+                "observed": found.observed,
+                "found_steps": len(failure.scenario.steps),
+                "steps": len(found.scenario.steps),
+                "budget": found.budget,
+                "id": found.id,
+                "scenario": encode_scenario(decode(found.scenario, components)),
+            }
+
+
+def _causes(folder: Path, total: Sum, kept: Kept) -> dict[tuple[str, str, Signature], int]:
+    """Return the numbers of likely causes by implementation, component and signature; of a campaign that has ended."""
+    if not ((folder / files.RESULT).exists() and (folder / files.FINDINGS).is_dir()):
+        return {}
+    return {
+        (one.record.name, finding.component, (finding.property, finding.failure_class.value, finding.operation)): number
+        for one in kept.concluded(total)
+        for number, cause in enumerate(one.record.causes)
+        for finding in cause.findings
+    }
 
 
 _MAKERS: dict[str, Make] = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pyarrow.parquet as pq
 import pytest
 
@@ -54,6 +56,37 @@ def test_a_scenario_in_a_table_replays(folder):
     row = table(folder, "failures").to_pylist()[0]
     scenario = decode_scenario(row["scenario"], COMPONENTS)
     assert replay(scenario, find_implementation(row["implementation"])).verdict is ReplayVerdict.FAILED
+
+
+def test_a_finding_is_a_row_with_its_likely_cause(folder):
+    result = load(folder)
+    rows = table(folder, "findings").to_pylist()
+    (part,) = (part for one in result.implementations for part in one.components if part.findings)
+    by_id = sorted(rows, key=lambda row: row["id"])
+    assert [(row["id"], row["count"], row["first"], row["steps"], row["observed"]) for row in by_id] == [
+        (one.id, one.count, one.first, one.steps, one.observed) for one in part.findings
+    ]
+    assert len(rows) > 1
+    assert all(row["found_steps"] >= row["steps"] for row in rows)
+    assert {row["budget"] for row in rows} <= {None, PLAN.budget}
+    causes = result.implementations[1].causes
+    assert causes is not None
+    for number, cause in enumerate(causes):
+        mine = {(row["property"], row["class"], row["operation"]) for row in rows if row["cause"] == number}
+        assert mine == {(one.property, one.failure_class.value, one.operation) for one in cause.findings}
+    scenario = decode_scenario(rows[0]["scenario"], COMPONENTS)
+    assert replay(scenario, find_implementation(rows[0]["implementation"])).verdict is ReplayVerdict.FAILED
+
+
+def test_what_is_reduced_already_is_a_row_before_the_campaign_has_ended(folder, tmp_path):
+    there = shutil.copytree(folder, tmp_path / "c")
+    (there / "result.json").unlink()
+    first, *others = sorted((there / "findings" / "1").glob("[!i]*.json"))
+    first.unlink()
+    write_store(there)
+    rows = table(there, "findings").to_pylist()
+    assert len(rows) == len(others)
+    assert {row["cause"] for row in rows} == {None}
 
 
 def test_every_runner_leads_to_the_same_tables(folder, tmp_path):
