@@ -21,6 +21,7 @@ from conformance.campaigns.loading import load
 from conformance.campaigns.lock import held
 from conformance.campaigns.names import SUITE, Names
 from conformance.campaigns.plan import Plan, check_components
+from conformance.campaigns.reductions import Reduction
 from conformance.campaigns.result import CampaignResult
 from conformance.campaigns.runners import Inline, Processes, Runner, Running, Say
 from conformance.campaigns.so_far import resume_command
@@ -270,7 +271,7 @@ def finish(
         with ExitStack() as closing:
             running = closing.enter_context(Inline(names).opened(plan)) if opened is None else opened()
             confirm = closing.enter_context(confirming(plan, names))
-            running.reduce(cases, budget, lambda case, found: kept.keep_finding(confirm(case, found)), say)
+            running.do(Reduction(plan, budget), cases, lambda case, found: kept.keep_finding(confirm(case, found)), say)
     result = conclude(plan, total, names, kept)
     files.write_result(folder, result)
     return result

@@ -10,9 +10,10 @@ from conformance.campaigns.errors import RunnerUnavailable
 from conformance.campaigns.names import Names
 from conformance.campaigns.outcomes import FindingRecord
 from conformance.campaigns.plan import Plan
-from conformance.campaigns.reducing import Case, Reducer
-from conformance.campaigns.reducing_worker import ReducingWorker
+from conformance.campaigns.reducing import Case
+from conformance.campaigns.reductions import Confirmation
 from conformance.campaigns.runners import check_sendable
+from conformance.campaigns.works_worker import WorksWorker
 
 Confirm = Callable[[Case, FindingRecord], FindingRecord]
 """Returns a finding that says so if its scenario does not fail as it did."""
@@ -21,8 +22,13 @@ Confirm = Callable[[Case, FindingRecord], FindingRecord]
 @contextmanager
 def confirming(plan: Plan, names: Names) -> Iterator[Confirm]:
     """Yield what confirms findings: in a fresh process, or here if another process cannot look up the names."""
-    with closing(ReducingWorker(plan, names, 0) if _can_send(names) else Reducer(plan, names, 0)) as confirmer:
-        yield confirmer.confirm
+    function = Confirmation(plan)
+    if _can_send(names):
+        with closing(WorksWorker(function, names)) as worker:
+            yield lambda case, finding: worker.do((case, finding))
+    else:
+        with function.ready(names) as confirm:
+            yield lambda case, finding: confirm((case, finding))
 
 
 def _can_send(names: Names) -> bool:

@@ -9,25 +9,25 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol
 
 from conformance.campaigns.apart import BlockWorker, Stopped, attempt_block, needs_a_worker
 from conformance.campaigns.block import BlockResult
 from conformance.campaigns.errors import RunnerUnavailable
 from conformance.campaigns.merge import fold
 from conformance.campaigns.names import SUITE, Names
-from conformance.campaigns.outcomes import FindingRecord
 from conformance.campaigns.plan import Block, Plan
-from conformance.campaigns.reducing import Case, Reducer
-from conformance.campaigns.reducing_worker import ReducingWorker
 from conformance.campaigns.rows import rows_of
 from conformance.campaigns.waves import MOST_BYTES
+from conformance.campaigns.works import Function, Result, Work
+from conformance.campaigns.works import Keep as KeepResult
+from conformance.campaigns.works_worker import WorksWorker
 from conformance.driver import find_components
 from conformance.scenarios.reading import read_bytes
 from conformance.system.writing import make_folder
@@ -37,14 +37,8 @@ _LOOK_SECONDS = 0.5
 _MOST_THREADS = 100_000
 """More than there will ever be: a thread is made when there is a block for it."""
 
-Work = TypeVar("Work")
-Result = TypeVar("Result")
-
 Keep = Callable[[BlockResult, float], None]
 """Keeps the result of a block that took so many seconds. It is called by the driver, in any order of blocks."""
-
-KeepFinding = Callable[[Case, FindingRecord], None]
-"""Keeps the finding to which a case was reduced. It is called by the driver, in any order of cases."""
 
 Say = Callable[[str], None]
 """Shows the user a message of one sentence."""
@@ -54,7 +48,7 @@ Tell = Callable[[BlockResult], None]
 
 
 RunAll = Callable[[Iterator[Block], Keep], None]
-ReduceAll = Callable[[Sequence[Case], int, KeepFinding], None]
+DoAll = Callable[[Function[Any, Any], Iterable[Any], KeepResult[Any, Any]], None]
 
 
 class Runner(Protocol):
@@ -71,12 +65,28 @@ class Runner(Protocol):
     def opened(self, plan: Plan) -> AbstractContextManager[Running]:
         """Start what runs the blocks of a plan; it ends with the `with` block. Raises: RunnerUnavailable."""
 
+    def doing(self) -> AbstractContextManager[Doing]:
+        """Start what does works without a plan; it ends with the `with` block. Raises: RunnerUnavailable."""
 
-class Running(Protocol):
-    """Runs waves. A wave is a folder with two tables, in which the caller has made the folder of the first one."""
+
+class Doing(Protocol):
+    """Does works."""
 
     def places(self) -> int:
-        """Return how many blocks can be run at once just now. Raises: CampaignError."""
+        """Return how many works, or blocks, can be done at once just now. Raises: CampaignError."""
+
+    def do(
+        self, function: Function[Work, Result], works: Iterable[Work], keep: KeepResult[Work, Result], say: Say
+    ) -> None:
+        """Do each work, in this order as far as there are places. The next work is asked for when there is one.
+
+        `keep` is called in the driver's process as soon as a result is there. Raises: CampaignError if no more works
+        can be done; KeyboardInterrupt after it has stopped its workers; what the function raises that ends a campaign.
+        """
+
+
+class Running(Doing, Protocol):
+    """Runs waves, too. A wave is a folder with two tables, in which the caller has made the folder of the first one."""
 
     def run(self, tasks: Sequence[Sequence[Block]], table: Path, tell: Tell, say: Say) -> None:
         """Run the blocks of each task, and write the rows of all of them as a table into a folder that is there.
@@ -88,24 +98,32 @@ class Running(Protocol):
     def add(self, tables: Sequence[Path], into: Path) -> None:
         """Write the sum of these files of rows as a table into a folder that is not there. Raises: as `run`."""
 
-    def reduce(self, cases: Sequence[Case], budget: int, keep: KeepFinding, say: Say) -> None:
-        """Reduce each case, in this order as far as there are places, in at most `budget` runs.
 
-        `keep` is called in the driver's process as soon as a finding is there. Raises: as `run`;
-        UnusableImplementation.
-        """
+class DoingHere:
+    """Does works on this machine."""
 
-
-class Here:
-    """Writes what is run on this machine. The workers return the results, and this process writes the rows."""
-
-    def __init__(self, names: Names, places: int, run_all: RunAll, reduce_all: ReduceAll) -> None:
-        """`run_all` runs blocks, `reduce_all` reduces cases; both keep each result as soon as it is there."""
-        self._names, self._places, self._run_all, self._reduce_all = names, places, run_all, reduce_all
+    def __init__(self, places: int, do_all: DoAll) -> None:
+        """`do_all` does works, and keeps each result as soon as it is there."""
+        self._places, self._do_all = places, do_all
 
     def places(self) -> int:
-        """See `Running`."""
+        """See `Doing`."""
         return self._places
+
+    def do(
+        self, function: Function[Work, Result], works: Iterable[Work], keep: KeepResult[Work, Result], say: Say
+    ) -> None:
+        """See `Doing`."""
+        self._do_all(function, works, keep)
+
+
+class Here(DoingHere):
+    """Writes what is run on this machine. The workers return the results, and this process writes the rows."""
+
+    def __init__(self, names: Names, places: int, run_all: RunAll, do_all: DoAll) -> None:
+        """`run_all` runs blocks, and `do_all` does works; both keep each result as soon as it is there."""
+        super().__init__(places, do_all)
+        self._names, self._run_all = names, run_all
 
     def run(self, tasks: Sequence[Sequence[Block]], table: Path, tell: Tell, say: Say) -> None:
         """See `Running`."""
@@ -128,10 +146,6 @@ class Here:
         make_folder(into)
         with TableWriter(into) as writer:
             writer.add(total.rows())
-
-    def reduce(self, cases: Sequence[Case], budget: int, keep: KeepFinding, say: Say) -> None:
-        """See `Running`."""
-        self._reduce_all(cases, budget, keep)
 
 
 class Inline:
@@ -158,21 +172,26 @@ class Inline:
                 keep(*timed(run, block))
 
         try:
-            yield Here(self.names, 1, run_all, reducing_here(plan, self.names))
+            yield Here(self.names, 1, run_all, doing_here(self.names))
         finally:
             if worker is not None:
                 worker.close()
 
+    @contextmanager
+    def doing(self) -> Iterator[Doing]:
+        """See `Runner`."""
+        yield DoingHere(1, doing_here(self.names))
 
-def reducing_here(plan: Plan, names: Names) -> ReduceAll:
-    """Return a function that reduces one case after the other in this process."""
 
-    def reduce_all(cases: Sequence[Case], budget: int, keep: KeepFinding) -> None:
-        with closing(Reducer(plan, names, budget)) as reducer:
-            for case in cases:
-                keep(case, reducer.reduce(case))
+def doing_here(names: Names) -> DoAll:
+    """Return a function that does one work after the other in this process."""
 
-    return reduce_all
+    def do_all(function: Function[Any, Any], works: Iterable[Any], keep: KeepResult[Any, Any]) -> None:
+        with function.ready(names) as do:
+            for work in works:
+                keep(work, do(work))
+
+    return do_all
 
 
 class Processes:
@@ -209,27 +228,39 @@ class Processes:
         def run_all(blocks: Iterator[Block], keep: Keep) -> None:
             hand_out(blocks, run, lambda one: keep(*one), lambda: self.workers, ending.set)
 
-        def reduce_all(cases: Sequence[Case], budget: int, keep: KeepFinding) -> None:
-            idle: queue.SimpleQueue[ReducingWorker] = queue.SimpleQueue()
-            reducing = [ReducingWorker(plan, self.names, budget, told) for _ in range(min(self.workers, len(cases)))]
-            for worker in reducing:
+        try:
+            yield Here(self.names, self.workers, run_all, self._do_all)
+        finally:
+            for worker in workers:
+                worker.close()
+
+    @contextmanager
+    def doing(self) -> Iterator[Doing]:
+        """See `Runner`. A worker that ends in the middle of a work is replaced, and the work is done again."""
+        check_sendable(self.names)
+        yield DoingHere(self.workers, self._do_all)
+
+    def _do_all(self, function: Function[Any, Any], works: Iterable[Any], keep: KeepResult[Any, Any]) -> None:
+        ending = threading.Event()
+
+        def told(number: int) -> None:
+            if ending.is_set():
+                raise Stopped
+
+        idle: queue.LifoQueue[WorksWorker[Any, Any]] = queue.LifoQueue()  # one that was started is used first
+        workers = [WorksWorker(function, self.names, told) for _ in range(self.workers)]
+        for worker in workers:
+            idle.put(worker)
+
+        def do(work: Any) -> tuple[Any, Any]:
+            worker = idle.get()
+            try:
+                return work, worker.do(work)
+            finally:
                 idle.put(worker)
 
-            def reduce(case: Case) -> tuple[Case, FindingRecord]:
-                worker = idle.get()
-                try:
-                    return case, worker.reduce(case)
-                finally:
-                    idle.put(worker)
-
-            try:
-                hand_out(iter(cases), reduce, lambda one: keep(*one), lambda: len(reducing), ending.set)
-            finally:
-                for worker in reducing:
-                    worker.close()
-
         try:
-            yield Here(self.names, self.workers, run_all, reduce_all)
+            hand_out(iter(works), do, lambda one: keep(*one), lambda: self.workers, ending.set)
         finally:
             for worker in workers:
                 worker.close()

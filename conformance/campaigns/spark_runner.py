@@ -16,26 +16,23 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, NamedTuple
 
-import msgspec
-
 from conformance.campaigns.block import DIED, lost_block
 from conformance.campaigns.errors import CampaignError, RunnerUnavailable
 from conformance.campaigns.names import SUITE, Names
-from conformance.campaigns.outcomes import FindingRecord
 from conformance.campaigns.plan import Block, Plan
-from conformance.campaigns.reducing import DIED as NOT_REDUCED
-from conformance.campaigns.reducing import Case, Reducer
 from conformance.campaigns.rows import rows_of
-from conformance.campaigns.runners import KeepFinding, Running, Say, Tell, check_sendable, cores, hand_out
+from conformance.campaigns.runners import Doing, Running, Say, Tell, check_sendable, cores, hand_out
 from conformance.campaigns.spark_packages import pack
 from conformance.campaigns.spark_setup import FindJava, HasModule, find_java, has_module, spark_problem
+from conformance.campaigns.works import Function, Keep, Result, Work
 from conformance.system.folders import scratch
 from conformance.system.writing import NotWritten
 
@@ -44,8 +41,8 @@ ATTEMPTS = 4
 JOBS = 3
 """The maximum number of jobs of one block alone. Each of them may take all attempts."""
 
-CASES_PER_CORE = 2
-"""How many failures a job reduces for each core. Each is a task, and findings are kept when their job has ended."""
+WORKS_PER_CORE = 2
+"""How many works a job has for each core. Each is a task, and results are kept when their job has ended."""
 
 SECONDS_TO_STOP = 30
 """A JVM that has not ended this long after the request to end is killed."""
@@ -128,6 +125,12 @@ class Spark:
         """See `Runner`."""
         with self.session(plan) as session:
             yield Jobs(session, plan, self.names, self.attempts)
+
+    @contextmanager
+    def doing(self) -> Iterator[Doing]:
+        """See `Runner`."""
+        with self.session() as session:
+            yield Tasks(session, self.names, self.attempts)
 
     @contextmanager
     def session(self, plan: Plan | None = None) -> Iterator[Session]:
@@ -263,16 +266,96 @@ def is_connect(master: str | None) -> bool:
     return master is not None and master.startswith("sc://")
 
 
-class Jobs:
+class Tasks:
+    """Does works as tasks of Spark."""
+
+    def __init__(self, session: Session, names: Names, attempts: int) -> None:
+        """`attempts`: how often Spark runs a task whose worker dies."""
+        self._session, self._names, self._attempts = session, names, attempts
+
+    def places(self) -> int:
+        """See `Doing`."""
+        return int(self._waiting(self._session.cores))
+
+    def do(self, function: Function[Work, Result], works: Iterable[Work], keep: Keep[Work, Result], say: Say) -> None:
+        """See `Doing`. There are two jobs at a time, so that no core waits for the last task of a job.
+
+        A driver that is killed loses the results of these two.
+        """
+        each, left = WORKS_PER_CORE * self.places(), iter(works)
+        jobs = iter(lambda: list(islice(left, each)), [])
+
+        def run(job: Sequence[Work]) -> list[tuple[Work, Result]]:
+            return list(self._results(function, job, say))
+
+        def commit(done: list[tuple[Work, Result]]) -> None:
+            for one in done:
+                keep(*one)
+
+        hand_out(jobs, run, commit, lambda: 2, self._session.stop)
+
+    def _results(
+        self, function: Function[Work, Result], works: Sequence[Work], say: Say
+    ) -> Iterator[tuple[Work, Result]]:
+        """Yield results in any order. Tasks whose worker died each time are run again in two halves."""
+        todo, deaths = [works], 0
+        while todo:
+            some = todo.pop()
+            try:
+                done = self._called(partial(self._done, function, some))
+            except _Died:
+                if len(some) > 1:
+                    todo += [some[len(some) // 2 :], some[: len(some) // 2]]
+                    continue
+                deaths += 1
+                what = function.about(some[0])
+                if deaths < JOBS:
+                    say(f"the worker of {what} died {self._attempts} times; trying again")
+                    todo.append(some)
+                    continue
+                say(f"{what} is given up: its worker died each time")
+                done = [(0, function.given_up(some[0], None, self._names))]
+            deaths = 0
+            yield from ((some[number], one) for number, one in done)
+
+    def _done(self, function: Function[Work, Result], works: Sequence[Work]) -> list[tuple[int, Result]]:
+        from conformance.campaigns.spark_tasks import RESULTS, doing
+
+        count = len(works)
+        numbers = self._session.spark.range(0, count, 1, count)
+        rows = numbers.mapInArrow(doing(function, self._names, works), RESULTS).collect()
+        return [(row.number, function.read(works[row.number], bytes(row.result), self._names)) for row in rows]
+
+    def _waiting(self, call: Callable[[], Any], table: Path | None = None) -> Any:
+        """Return what a call returns that waits for Spark, in a thread, so that Ctrl-C is noticed at once.
+
+        `table`: what it writes. Raises: _Died if the processes of a task died in each attempt; NotWritten if there is
+        no room for the table; CampaignError.
+        """
+        found: list[Any] = []
+        hand_out(iter([call]), lambda one: self._called(one, table), found.append, lambda: 1, self._session.stop)
+        return found[0]
+
+    def _called(self, call: Callable[[], Any], table: Path | None = None) -> Any:
+        """Return what a call returns that waits for Spark. Raises: as `_waiting`."""
+        try:
+            return call()
+        except Exception as error:
+            text = _text(error)
+            if self._session.is_alive() and any(sign in text for sign in _DEATHS):
+                raise _Died(text) from error
+            if table is not None and _FULL in text:
+                raise NotWritten(OSError(errno.ENOSPC, _FULL), table) from error
+            raise _stopped(error) from error
+
+
+class Jobs(Tasks):
     """Runs waves as jobs of Spark."""
 
     def __init__(self, session: Session, plan: Plan, names: Names, attempts: int) -> None:
         """`attempts`: how often Spark runs a task whose worker dies."""
-        self._session, self._plan, self._names, self._attempts = session, plan, names, attempts
-
-    def places(self) -> int:
-        """See `Running`."""
-        return int(self._waiting(self._session.cores))
+        super().__init__(session, names, attempts)
+        self._plan = plan
 
     def run(self, tasks: Sequence[Sequence[Block]], table: Path, tell: Tell, say: Say) -> None:
         """See `Running`. Tasks whose worker died each time are run again in two halves, until one block is left."""
@@ -331,81 +414,12 @@ class Jobs:
             else:
                 return
 
-    def reduce(self, cases: Sequence[Case], budget: int, keep: KeepFinding, say: Say) -> None:
-        """See `Running`. There are two jobs at a time, so that no core waits for the last task of a job.
-
-        A driver that is killed loses the findings of these two.
-        """
-        each = CASES_PER_CORE * self.places()
-        jobs = (cases[at : at + each] for at in range(0, len(cases), each))
-
-        def run(job: Sequence[Case]) -> list[tuple[Case, FindingRecord]]:
-            return list(self._findings(job, budget, say))
-
-        def commit(found: list[tuple[Case, FindingRecord]]) -> None:
-            for one in found:
-                keep(*one)
-
-        hand_out(jobs, run, commit, lambda: 2, self._session.stop)
-
-    def _findings(self, cases: Sequence[Case], budget: int, say: Say) -> Iterator[tuple[Case, FindingRecord]]:
-        """Yield findings in any order. Tasks whose worker died each time are run again in two halves."""
-        todo, deaths = [cases], 0
-        while todo:
-            some = todo.pop()
-            try:
-                found = self._called(partial(self._reduced, some, budget))
-            except _Died:
-                if len(some) > 1:
-                    todo += [some[len(some) // 2 :], some[: len(some) // 2]]
-                    continue
-                deaths += 1
-                what = f"a failure of {some[0].implementation} in {some[0].component}"
-                if deaths < JOBS:
-                    say(f"the worker that reduces {what} died {self._attempts} times; trying again")
-                    todo.append(some)
-                    continue
-                say(f"{what} is not reduced: {NOT_REDUCED}")
-                found = [(0, Reducer(self._plan, self._names, budget).as_found(some[0], NOT_REDUCED))]
-            deaths = 0
-            yield from ((some[number], one) for number, one in found)
-
-    def _reduced(self, cases: Sequence[Case], budget: int) -> list[tuple[int, FindingRecord]]:
-        from conformance.campaigns.spark_tasks import FINDINGS, reducing
-
-        count = len(cases)
-        numbers = self._session.spark.range(0, count, 1, count)
-        rows = numbers.mapInArrow(reducing(self._plan, self._names, budget, cases), FINDINGS).collect()
-        return [(row.number, msgspec.json.decode(bytes(row.finding), type=FindingRecord)) for row in rows]
-
     def _written(self, writer: Any, table: Path) -> None:
         """Write a table. The committer of Spark keeps one file of each task, whichever attempt was the first."""
         from conformance.campaigns.tables import COMPRESSION
 
         writer = writer.option("compression", COMPRESSION).option(_MARKS, "false")
         writer.parquet(table.resolve().as_uri())
-
-    def _waiting(self, call: Callable[[], Any], table: Path | None = None) -> Any:
-        """Return what a call returns that waits for Spark, in a thread, so that Ctrl-C is noticed at once.
-
-        `table`: what it writes. Raises: _Died if the processes of a task died in each attempt; NotWritten if there is
-        no room for the table; CampaignError.
-        """
-        found: list[Any] = []
-        hand_out(iter([call]), lambda one: self._called(one, table), found.append, lambda: 1, self._session.stop)
-        return found[0]
-
-    def _called(self, call: Callable[[], Any], table: Path | None = None) -> Any:
-        """Return what a call returns that waits for Spark. Raises: as `_waiting`."""
-        try:
-            return call()
-        except Exception as error:
-            text = _text(error)
-            if self._session.is_alive() and any(sign in text for sign in _DEATHS):
-                raise _Died(text) from error
-            if table is not None and _FULL in text:
-                raise NotWritten(OSError(errno.ENOSPC, _FULL), table) from error
-            raise _stopped(error) from error
 
 
 class _Died(Exception):

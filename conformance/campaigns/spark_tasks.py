@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -11,17 +11,16 @@ import pyarrow as pa
 from conformance.campaigns.apart import attempt_elsewhere
 from conformance.campaigns.merge import fold
 from conformance.campaigns.names import Names
-from conformance.campaigns.outcomes import FindingRecord
 from conformance.campaigns.plan import Block, Plan
-from conformance.campaigns.reducing import Case, Reducer
 from conformance.campaigns.rows import Row, rows_of
 from conformance.campaigns.runners import timed
 from conformance.campaigns.tables import batch_of, rows_in
+from conformance.campaigns.works import Function
 from conformance.driver import find_components
 from conformance.system.writing import NotWritten
 
-FINDINGS = "number bigint, finding binary"
-"""The columns of what `reducing` yields."""
+RESULTS = "number bigint, result binary"
+"""The columns of what `doing` yields."""
 Batches = Iterator[pa.RecordBatch]
 
 
@@ -37,25 +36,20 @@ def running(plan: Plan, names: Names, tasks: Sequence[Sequence[Block]]) -> Calla
     return run
 
 
-def reducing(plan: Plan, names: Names, budget: int, cases: Sequence[Case]) -> Callable[[Batches], Batches]:
-    """Return a function that reduces those cases whose numbers it gets, and yields the number and JSON of each."""
+def doing(function: Function[Any, Any], names: Names, works: Sequence[Any]) -> Callable[[Batches], Batches]:
+    """Return a function that does those works whose numbers it gets, and yields the number of each and its result."""
 
     def run(numbers: Batches) -> Batches:
-        with closing(Reducer(plan, names, budget)) as reducer:
+        with function.ready(names) as do:
             for batch in numbers:
                 for number in batch.column(0).to_pylist():
-                    found = _reduced(reducer, cases[number])
-                    yield pa.RecordBatch.from_pydict({"number": [number], "finding": [msgspec.json.encode(found)]})
+                    try:
+                        result = do(works[number])
+                    except NotWritten as error:  # the disk of an executor refuses to write, and another may not
+                        result = function.given_up(works[number], str(error), names)
+                    yield pa.RecordBatch.from_pydict({"number": [number], "result": [msgspec.json.encode(result)]})
 
     return run
-
-
-def _reduced(reducer: Reducer, case: Case) -> FindingRecord:
-    """Return a finding. If the disk of an executor refuses to write, the case is not reduced."""
-    try:
-        return reducer.reduce(case)
-    except NotWritten as error:
-        return reducer.as_found(case, str(error))
 
 
 def adding(components: str) -> Callable[[Batches], Batches]:

@@ -18,7 +18,7 @@ from conformance.campaigns import Block, Names, Plan, files, make_plan, rounds
 from conformance.campaigns.block import BlockResult, run_block
 from conformance.campaigns.code import CodeLog, code_of
 from conformance.campaigns.course import Course, ignore
-from conformance.campaigns.runners import Here, Keep, reducing_here
+from conformance.campaigns.runners import Here, Keep, doing_here
 
 NAMES = ("reference", "known-bug:B-01")
 COMPONENTS = ("deque", "subpartition")
@@ -50,7 +50,7 @@ def fabricate(folder: Path, blocks: int, missing: int = 0) -> Plan:
         course_of = Course(folder, plan, names.components, time.monotonic, ignore)
         while course_of.committed < blocks and course_of.has_work():
             patch.setattr(rounds, "wave_after", lambda plan, at, end, *more: min(at + WAVE_BLOCKS, end, blocks))
-            course_of.run(Here(names, 1, run_all, reducing_here(plan, names)))
+            course_of.run(Here(names, 1, run_all, doing_here(names)))
     return plan
 
 

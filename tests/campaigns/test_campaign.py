@@ -25,7 +25,7 @@ from conformance.campaigns import (
 from conformance.campaigns.apart import attempt_block
 from conformance.campaigns.campaign import finish
 from conformance.campaigns.files import read
-from conformance.campaigns.runners import Here, reducing_here
+from conformance.campaigns.runners import Here, doing_here
 from conformance.campaigns.waves import SUM, numbers
 from conformance.components import COMPONENTS
 from conformance.driver import ANSWERS
@@ -116,10 +116,10 @@ class Backwards(Inline):
             for block in reversed(list(blocks)):
                 keep(attempt_block(plan, block, self.names), 1.0)
 
-        def reduce_all(cases, *more):
-            reducing_here(plan, self.names)(cases[::-1], *more)
+        def do_all(function, works, keep):
+            doing_here(self.names)(function, works[::-1], keep)
 
-        yield Here(self.names, 5, run_all, reduce_all)
+        yield Here(self.names, 5, run_all, do_all)
 
 
 def test_another_order_comes_to_the_same_bytes(inline, tmp_path):
@@ -291,7 +291,7 @@ class Forgetful(Inline):
             for block in list(blocks)[:-1]:
                 keep(attempt_block(plan, block, self.names), 1.0)
 
-        yield Here(self.names, 1, run_all, reducing_here(plan, self.names))
+        yield Here(self.names, 1, run_all, doing_here(self.names))
 
 
 class Repeating(Inline):
@@ -301,7 +301,7 @@ class Repeating(Inline):
             for block in (*(every := list(blocks)), every[0]):
                 keep(attempt_block(plan, block, self.names), 1.0)
 
-        yield Here(self.names, 1, run_all, reducing_here(plan, self.names))
+        yield Here(self.names, 1, run_all, doing_here(self.names))
 
 
 @pytest.mark.parametrize(

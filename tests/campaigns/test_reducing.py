@@ -20,17 +20,18 @@ from conformance.campaigns import (
     load,
     make_plan,
     reduce,
-    reducing_worker,
     resume,
     start,
+    works_worker,
 )
 from conformance.campaigns.block import Counts, encode_tally
 from conformance.campaigns.merge import Ran, Sum
 from conformance.campaigns.outcomes import FindingRecord
-from conformance.campaigns.reducing import DIED, Case, Reducer, longest_first
-from conformance.campaigns.reducing_worker import ReducingWorker
+from conformance.campaigns.reducing import Case, Reducer, longest_first
+from conformance.campaigns.reductions import Confirmation, Reduction
 from conformance.campaigns.runners import Runner
-from conformance.campaigns.spark_runner import CASES_PER_CORE, JOBS, Jobs, Session
+from conformance.campaigns.spark_runner import JOBS, WORKS_PER_CORE, Jobs, Session
+from conformance.campaigns.works_worker import WorksWorker
 from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines.check import reduce_failures, search_range
@@ -62,8 +63,11 @@ def reduced(runner: Runner, cases: Sequence[Case]) -> list[FindingRecord]:
     """The findings in the order of the cases."""
     kept: dict[tuple[str, object], FindingRecord] = {}
     with runner.opened(PLAN) as running:
-        running.reduce(
-            cases, PLAN.budget, lambda case, one: kept.update({(case.component, case.signature): one}), print
+        running.do(
+            Reduction(PLAN, PLAN.budget),
+            cases,
+            lambda case, one: kept.update({(case.component, case.signature): one}),
+            print,
         )
     assert len(kept) == len(cases)
     return [kept[case.component, case.signature] for case in cases]
@@ -105,29 +109,29 @@ def test_an_implementation_that_cannot_be_made_is_an_error_and_no_finding(cases)
         reduced(Processes(2, Names(nowhere)), cases)
 
 
-def killing(monkeypatch: pytest.MonkeyPatch, request: str, most: int) -> list[str]:
-    """Kill the worker that is asked for this, so often. Returns the components it was asked about."""
+def killing(monkeypatch: pytest.MonkeyPatch, most: int) -> list[str]:
+    """Kill the worker that is asked to do something, so often. Returns what it was asked for."""
     ask, killed = Worker.ask, list[str]()
 
     def killer(self, *asked, **more):
-        if asked[0] == request and len(killed) < most:
-            killed.append(asked[1].component)
+        if asked[0] == "do" and len(killed) < most:
+            killed.append(asked[0])
             os.kill(self._started.pid, signal.SIGKILL)
         return ask(self, *asked, **more)
 
     monkeypatch.setattr(Worker, "ask", killer)
-    monkeypatch.setattr(reducing_worker, "ATTEMPTS", ATTEMPTS)
+    monkeypatch.setattr(works_worker, "ATTEMPTS", ATTEMPTS)
     return killed
 
 
 def test_a_failure_whose_worker_was_killed_is_reduced_again(cases, findings, monkeypatch):
-    killed = killing(monkeypatch, "reduce", ATTEMPTS - 1)
+    killed = killing(monkeypatch, ATTEMPTS - 1)
     assert reduced(Processes(1), cases) == findings
     assert len(killed) == ATTEMPTS - 1
 
 
 def test_a_failure_whose_worker_dies_each_time_is_shown_as_it_was_found(cases, findings, monkeypatch):
-    killing(monkeypatch, "reduce", ATTEMPTS)
+    killing(monkeypatch, ATTEMPTS)
     first, *others = reduced(Processes(1), cases)
     assert others == findings[1:]
     assert first.observed == f"{cases[0].failure.observed} (not reduced: the process that reduced it died each time)"
@@ -142,13 +146,13 @@ class DyingTasks(Jobs):
         super().__init__(Session(None, lambda: None, lambda: True, lambda: 2), PLAN, Names(), 4)
         self.poison, self.left, self.jobs = poison, most, list[int]()
 
-    def _reduced(self, cases: Sequence[Case], budget: int) -> list[tuple[int, FindingRecord]]:
-        self.jobs.append(len(cases))
-        if self.left and self.poison in cases:
+    def _done(self, function, works):
+        self.jobs.append(len(works))
+        if self.left and self.poison in works:
             self.left -= 1
             raise RuntimeError("Python worker exited unexpectedly (crashed)")
-        reducer = Reducer(PLAN, Names(), budget)
-        return [(at, reducer.reduce(case)) for at, case in reversed(list(enumerate(cases)))]
+        with function.ready(Names()) as do:
+            return [(at, do(work)) for at, work in reversed(list(enumerate(works)))]
 
 
 @contextmanager
@@ -170,26 +174,27 @@ class Given(Inline):
 def test_a_task_that_dies_a_few_times_is_run_again_in_halves(cases, findings):
     jobs = DyingTasks(cases[0], JOBS - 1)
     assert reduced(Given(jobs), cases) == findings
-    assert len(jobs.jobs) > len(cases) / (2 * CASES_PER_CORE)
+    assert len(jobs.jobs) > len(cases) / (2 * WORKS_PER_CORE)
 
 
 def test_a_task_that_dies_each_time_leaves_one_failure_as_it_was_found(cases, findings, capsys):
     first, *others = reduced(Given(DyingTasks(cases[0], 1_000)), cases)
     assert others == findings[1:]
     assert first.observed == f"{cases[0].failure.observed} (not reduced: the process that reduced it died each time)"
-    assert capsys.readouterr().out.endswith(f"{DIED}\n")
+    about = f"a failure of {NAME} in {cases[0].component}"
+    assert capsys.readouterr().out.endswith(f"{about} is given up: its worker died each time\n")
 
 
 def test_a_finding_is_confirmed_in_another_process_or_says_that_it_is_not(cases, findings, monkeypatch):
-    killing(monkeypatch, "confirm", ATTEMPTS - 1)
-    worker = ReducingWorker(PLAN, Names(), 0)
+    killing(monkeypatch, ATTEMPTS - 1)
+    worker = WorksWorker(Confirmation(PLAN), Names())
     try:
-        assert [worker.confirm(case, one) for case, one in zip(cases, findings, strict=True)] == findings
+        assert [worker.do(one) for one in zip(cases, findings, strict=True)] == findings
         no_bug = replace(cases[0], implementation="reference")
-        said = worker.confirm(no_bug, findings[0]).observed
+        said = worker.do((no_bug, findings[0])).observed
         assert said == f"{findings[0].observed} (not confirmed: run again in another process, nothing fails)"
-        killing(monkeypatch, "confirm", ATTEMPTS)
-        said = worker.confirm(cases[0], findings[0]).observed
+        killing(monkeypatch, ATTEMPTS)
+        said = worker.do((cases[0], findings[0])).observed
         assert said.endswith(" (not confirmed: the process that ran it again died each time)")
     finally:
         worker.close()
