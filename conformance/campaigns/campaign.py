@@ -120,8 +120,9 @@ def start(
         files.check_empty(folder)  # again: another driver may have been faster
         try:
             files.write(folder / files.PLAN, plan)
-            files.write(folder / files.CODE, CodeLog((code_of(plan, runner.names),)))
+            # The small file first, so that a campaign without room for the other one goes on with this runner.
             files.write(folder / files.RUNNER, Remembered(runner.name, _master_of(runner)))
+            files.write(folder / files.CODE, CodeLog((code_of(plan, runner.names),)))
             make_folder(folder / files.WAVES)
             return _run(folder, plan, runner, progress, clock)
         except RunnerUnavailable:

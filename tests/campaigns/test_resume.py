@@ -85,6 +85,7 @@ def test_a_killed_driver_loses_the_wave_in_flight_and_counts_nothing_twice(block
 
 
 @pytest.mark.spark
+@pytest.mark.slow  # a JVM that is killed, and one more; the test before it tries the same with processes
 @pytest.mark.skipif(spark_problem() is not None, reason=str(spark_problem()))
 @pytest.mark.xdist_group("spark")
 def test_a_spark_campaign_that_was_killed_equals_one_that_ran_inline(tmp_path, undisturbed):
@@ -114,6 +115,7 @@ def test_a_driver_that_is_killed_while_it_reduces_loses_what_was_in_flight(kept,
 
 
 @pytest.mark.spark
+@pytest.mark.slow  # a JVM that is killed, and one more; the test before it tries the same with processes
 @pytest.mark.skipif(spark_problem() is not None, reason=str(spark_problem()))
 @pytest.mark.xdist_group("spark")
 def test_a_spark_campaign_that_was_killed_while_it_reduced_equals_one_that_ran_inline(tmp_path, undisturbed):

@@ -48,6 +48,7 @@ def test_spark_comes_to_the_same_bytes_and_says_nothing(tmp_path, capfd):
     assert (tmp_path / "spark" / "result.json").read_bytes() == (tmp_path / "inline" / "result.json").read_bytes()
 
 
+@pytest.mark.slow  # a JVM of its own; the test above tries the runner by default
 @spark_test
 def test_an_interrupt_is_quiet_and_leaves_what_was_committed(tmp_path, capfd):
     """pyspark printed a traceback when the JVM closed its connection."""
@@ -61,6 +62,7 @@ def test_an_interrupt_is_quiet_and_leaves_what_was_committed(tmp_path, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow  # a JVM of its own; the test above tries the runner by default
 @spark_test
 def test_an_implementation_that_ends_its_process_costs_nobody_else_anything(tmp_path):
     names = ["reference", "tests.campaigns.dying:in_deque"]

@@ -48,14 +48,22 @@ def connect():
 
 @pytest.mark.parametrize(
     ("what", "depth"),
-    [(DEQUE, None), (SUBPARTITION, 4), (EXCHANGES, 4), (EVERY_PAUSE, 4), (DRAINS, 5), (DEADLOCK, 5)],
-    ids=["deque", "subpartition", "exchanges", "every-pause", "drains", "deadlock"],
+    [
+        pytest.param(DEQUE, None, id="deque"),
+        # Many tasks explore these scopes in test_exploring.py, with the same tables.
+        pytest.param(SUBPARTITION, 4, id="subpartition", marks=pytest.mark.slow),
+        pytest.param(EXCHANGES, 4, id="exchanges", marks=pytest.mark.slow),
+        pytest.param(EVERY_PAUSE, 4, id="every-pause", marks=pytest.mark.slow),
+        pytest.param(DRAINS, 5, id="drains", marks=pytest.mark.slow),
+        pytest.param(DEADLOCK, 5, id="deadlock", marks=pytest.mark.slow),
+    ],
 )
 def test_spark_finds_what_one_process_finds(tmp_path, connect, what, depth):
     many = explore_into(tmp_path, explored(*what), Cluster(connect, few=0), depth)
     assert compared(many) == compared(by_one_process(*what, depth=depth))
 
 
+@pytest.mark.slow  # test_exploring.py tries the same with processes
 def test_spark_goes_on_where_the_driver_stopped_and_the_driver_where_spark_did(tmp_path, connect):
     what = explored(*DRAINS)
     explore_into(tmp_path, what, Machine(1), depth=6)
@@ -69,6 +77,7 @@ def test_only_levels_of_many_states_are_for_spark(tmp_path, connect):
     assert not list(tmp_path.glob("levels/*/states/*zstd.parquet"))
 
 
+@pytest.mark.slow  # test_exploring.py tries the same with processes
 def test_an_interrupted_exploration_goes_on(tmp_path, connect):
     interruption = OnRequest()
 
