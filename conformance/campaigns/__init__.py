@@ -12,7 +12,7 @@ from conformance.campaigns.files import own
 from conformance.campaigns.loading import load, why_unchecked
 from conformance.campaigns.merge import LostBlock
 from conformance.campaigns.names import Names
-from conformance.campaigns.plan import Block, Plan, make_plan
+from conformance.campaigns.plan import Block, Plan, make_plan, named
 from conformance.campaigns.result import (
     CampaignResult,
     CauseResult,
@@ -62,6 +62,7 @@ __all__ = [
     "has_ended",
     "load",
     "make_plan",
+    "named",
     "own",
     "read_earlier",
     "reduce",

@@ -19,15 +19,17 @@ from conformance.campaigns.block import (
     attempted,
     encode_tally,
     has_corpus,
+    is_compared,
     joined,
     lost_block,
     run_block,
+    sought_by,
 )
 from conformance.campaigns.limit import GRACE_SECONDS
 from conformance.campaigns.names import Names
 from conformance.campaigns.plan import Block, Plan
 from conformance.driver import Component
-from conformance.engines.apart import failure_of, is_ours
+from conformance.engines.apart import failure_of, is_ours, our_known_bugs
 from conformance.engines.corpus import corpus
 from conformance.engines.lasting import MOST, PART, Endings, LastingWorker, Queue, of_corpus
 from conformance.engines.patience import IN_CORPUS, Patience
@@ -35,6 +37,7 @@ from conformance.engines.relay import Relay
 from conformance.engines.tally import Tally
 from conformance.engines.worker import Ended, Worker
 from conformance.ports import Limits, find_implementation
+from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.system.writing import NotWritten
 
 SERVICE = "conformance.campaigns.apart_main"
@@ -58,7 +61,10 @@ def needs_a_worker(plan: Plan, names: Names) -> bool:
 
     A caller with a lookup of its own is responsible for what the lookup returns.
     """
-    return names.find is find_implementation and not all(map(is_ours, plan.implementations))
+    if names.find is not find_implementation:
+        return False
+    ours = {f"{KNOWN_BUG_SCHEME}{bug}" for bug in our_known_bugs()} if plan.sought else set()
+    return not (all(map(is_ours, plan.compared)) and plan.sought.keys() <= ours)
 
 
 def attempt_block(plan: Plan, block: Block, names: Names, told: Callable[[int], None] | None = None) -> BlockResult:
@@ -94,10 +100,8 @@ class BlockWorker:
         self._is_careful = needs_a_worker(plan, names)
         hello = ("hello", plan, names.finder, names.components.where)
         limits = Limits(plan.scenario_seconds + GRACE_SECONDS)
-        self._relay = relay = Relay(", ".join(plan.implementations))
-        self._worker = LastingWorker(
-            lambda: Worker(hello, limits, names.components, relay, SERVICE, told), ", ".join(plan.implementations), told
-        )
+        self._relay = relay = Relay(what := ", ".join(plan.compared))
+        self._worker = LastingWorker(lambda: Worker(hello, limits, names.components, relay, SERVICE, told), what, told)
 
     def run(self, block: Block) -> BlockResult:
         """Run a block. Raises: NotWritten. Another error makes it a lost block.
@@ -119,11 +123,15 @@ class BlockWorker:
     def _run(self, block: Block) -> BlockResult:
         parts = _Parts(self._plan, block, self._worker, self._components[block.component])
         numbers = range(block.first, block.first + block.count)
-        parts.search(Queue(numbers, PART if self._is_careful else len(numbers)))
-        if has_corpus(block):
-            for name, components in self._worker.hello.offered.items():
-                if block.component in components:
-                    parts.replay(name)
+        part = PART if self._is_careful else len(numbers)
+        if is_compared(self._plan, block):
+            parts.search(Queue(numbers, part))
+            if has_corpus(block):
+                for name, components in self._worker.hello.offered.items():
+                    if block.component in components:
+                        parts.replay(name)
+        for name in sought_by(self._plan, block):
+            parts.seek(name, Queue(numbers, part))
         return joined(self._plan, block, parts.results, self._components)
 
 
@@ -170,6 +178,20 @@ class _Parts:
                     spent.append(result.failure_class.value)
             elif result is not None and name in result.tallies:
                 spent += _classes(result.tallies[name])
+
+    def seek(self, name: str, queue: Queue) -> None:
+        """Run the scenarios of the block on an implementation that must fail, up to the first that fails."""
+        until = self._block.first + self._block.count
+        for part in queue:
+            if part.start >= until:
+                return
+            result = self._asked(("seek", self._block, name, part), queue, part)
+            if isinstance(result, Ended):
+                if (number := queue.split(part, result)) is not None:
+                    self._fail(name, result, number)
+                    until = number  # those before it are run again, to be counted
+            elif self._spent[name]:
+                return
 
     def _asked(self, request: tuple[Any, ...], queue: Queue, part: range) -> BlockResult | Ended | None:
         """Let the worker run a part, and keep the result. Return how the worker ended in a run, if it did.

@@ -8,7 +8,7 @@ from importlib import import_module
 from operator import attrgetter
 
 from conformance.campaigns.apart import Ready, needs_a_worker
-from conformance.campaigns.block import BlockResult, attempted, programs_of, replay_part, run_part
+from conformance.campaigns.block import BlockResult, attempted, programs, programs_of, replay_part, run_part, seek_part
 from conformance.campaigns.names import Names
 from conformance.campaigns.plan import Block, Plan
 from conformance.driver import Program, find_components
@@ -35,7 +35,7 @@ class _Service:
         module, _, function = find.partition(":")
         self._names = Names(attrgetter(function)(import_module(module)), known)
         self._is_careful = needs_a_worker(plan, self._names)
-        for name in plan.implementations:
+        for name in plan.compared:
             self._implementations[name] = found = self._names.find(name)
             found.limit(Limits(plan.scenario_seconds))
         offered = {name: tuple(sorted(one.components())) for name, one in self._implementations.items()}
@@ -57,6 +57,16 @@ class _Service:
 
         return attempted(self._plan, block, run)
 
+    def seek(self, block: Block, name: str, numbers: range) -> BlockResult:
+        def run() -> BlockResult:
+            with programs(self._plan, block.component, (name,), self._names) as found:
+                program = found[name]
+                program.implementation.limit(Limits(self._plan.scenario_seconds))
+                self._follow(found)
+                return seek_part(self._plan, block, program, name, self._writer.numbers(numbers))
+
+        return attempted(self._plan, block, run)
+
     def reduce(self, component: str, signature: Signature, failure: Failure) -> Found:
         """Reduce a failure of the only implementation of the plan."""
         (program,) = programs_of(
@@ -67,10 +77,13 @@ class _Service:
 
     def _programs(self, block: Block) -> dict[str, Program]:
         found = programs_of(self._plan, block.component, self._implementations, self._names.components)
+        self._follow(found)
+        return found
+
+    def _follow(self, found: Mapping[str, Program]) -> None:
         if self._is_careful:
             for name, program in found.items():
                 program.log = Followed(self._writer, program, name)
-        return found
 
     def close(self) -> None:
         for one in self._implementations.values():

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from conformance.campaigns.limit import limited
 from conformance.campaigns.names import Names
 from conformance.campaigns.plan import Block, Plan
-from conformance.driver import Components, Program, run_scenario
+from conformance.driver import Components, Program, Run, run_scenario
 from conformance.engines.audit import audit, is_audited
 from conformance.engines.compare import first_difference, outcome
 from conformance.engines.corpus import corpus, replay_corpus
@@ -153,11 +153,16 @@ def run_block(plan: Plan, block: Block, names: Names) -> BlockResult:
 
     Raises: UnusableImplementation, and whatever goes wrong in the suite itself.
     """
-    with programs(plan, block.component, plan.implementations, names) as found:
-        parts = [run_part(plan, block, found, range(block.first, block.first + block.count))]
-        if has_corpus(block):
-            numbers = range(len(corpus(names.components[block.component])))
-            parts += [replay_part(plan, block, found[name], name, numbers) for name in found]
+    parts, numbers = [], range(block.first, block.first + block.count)
+    if is_compared(plan, block):
+        with programs(plan, block.component, plan.compared, names) as found:
+            parts.append(run_part(plan, block, found, numbers))
+            if has_corpus(block):
+                replayed = range(len(corpus(names.components[block.component])))
+                parts += [replay_part(plan, block, found[name], name, replayed) for name in found]
+    for name in sought_by(plan, block):  # one after the other: each is a copy of the whole reference
+        with programs(plan, block.component, (name,), names) as found:
+            parts.append(seek_part(plan, block, found[name], name, numbers))
     return joined(plan, block, parts, names.components)
 
 
@@ -185,11 +190,7 @@ def run_part(
     differences: dict[tuple[str, str, str], Failure] = {}
     for number, text in () if patience.is_over else numbered_seeds(plan.seed, block.component, numbers):
         audited = is_audited(text)
-        with limited(plan.scenario_seconds):
-            scenario, run = search.run(text, record=bool(others) or audited)
-            if audited and (failure := audit(baseline, scenario, run)) is not None:
-                counter.fail(*failure, number)
-        counter.add(scenario, run, number)
+        scenario, run = _drawn(plan, search, counter, number, text, bool(others))
         for name, program, counts, left in others:
             if left.is_over or not program.understands(scenario.config):
                 continue
@@ -215,6 +216,37 @@ def run_part(
     counters = {plan.baseline: counter, **{name: counts for name, _, counts, _ in others}}
     tallies = {name: encode_tally(one.tally()) for name, one in counters.items()}
     return BlockResult(plan.digest, block, tallies, encode_differences(differences))
+
+
+def seek_part(plan: Plan, block: Block, program: Program, name: str, numbers: Iterable[int]) -> BlockResult:
+    """Draw the scenarios that have these numbers on an implementation that must fail, up to the first that fails."""
+    search, counter = Search(program), Counter(program)
+    for number, text in numbered_seeds(plan.seed, block.component, numbers):
+        _drawn(plan, search, counter, number, text, False)
+        if counter.has_failed:
+            break
+    return BlockResult(plan.digest, block, {name: encode_tally(counter.tally())})
+
+
+def _drawn(plan: Plan, search: Search, counter: Counter, number: int, text: str, record: bool) -> tuple[Scenario, Run]:
+    """Draw and run the scenario of a seed text, and count it. If it is audited, run it twice."""
+    audited = is_audited(text)
+    with limited(plan.scenario_seconds):
+        scenario, run = search.run(text, record=record or audited)
+        if audited and (failure := audit(search.program, scenario, run)) is not None:
+            counter.fail(*failure, number)
+    counter.add(scenario, run, number)
+    return scenario, run
+
+
+def is_compared(plan: Plan, block: Block) -> bool:
+    """Whether the baseline draws the scenarios of a block."""
+    return plan.baseline not in block.without
+
+
+def sought_by(plan: Plan, block: Block) -> list[str]:
+    """Return the implementations of `until_found` that are run in a block."""
+    return [name for name in plan.sought_in(block.component) if name not in block.without]
 
 
 def replay_part(

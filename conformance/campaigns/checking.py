@@ -86,6 +86,8 @@ def check_counts(
     """Raise a ValueError, which says what is wrong, if this cannot have been counted there."""
     for name, tally in tallies.items():
         check_known(name, plan.implementations, "implementation")
+        if plan.sought.get(name, ran.component.name) != ran.component.name:
+            raise ValueError(f"{name} is sought in {plan.sought[name]}, and was run in {ran.component.name}")
         for wrong in _wrong(tally, ran, components):
             raise ValueError(f"{name}: {wrong}")
     for one in differences:

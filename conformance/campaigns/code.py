@@ -69,7 +69,7 @@ class CodeLog(Struct, frozen=True):
 
 def code_of(plan: Plan, names: Names) -> Code:
     """Return the code with which this process would run a plan. Raises: UnusableImplementation."""
-    return code_by_names(plan.implementations, names)
+    return code_by_names(plan.compared, names)  # the others are catalogues of the suite, whose files are hashed
 
 
 def code_by_names(implementations: Iterable[str], names: Names) -> Code:

@@ -93,7 +93,7 @@ def _concluded(
         with closing(names.here.find(name)) as implementation:
             ran = [
                 (program, tallies.get((name, component), Tally()))
-                for component in plan.components
+                for component in ((plan.sought[name],) if name in plan.sought else plan.components)
                 for program in programs_of(plan, component, {name: implementation}, names.components).values()
             ]
             checks = checks_of(name, ran)

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from conformance.campaigns import rounds, waves
 from conformance.campaigns.block import BlockResult
 from conformance.campaigns.errors import CampaignError
 from conformance.campaigns.files import WAVE, cure
 from conformance.campaigns.merge import Sum
-from conformance.campaigns.plan import Plan
+from conformance.campaigns.plan import Block, Plan
 from conformance.campaigns.runners import Running
 from conformance.campaigns.waves import BLOCKS, SUM, Totals, Wave
 from conformance.driver import Components
@@ -54,6 +56,8 @@ class _Known(NamedTuple):
     until: int
     steps: int
     """Those of the baseline, up to its end."""
+    found: int
+    """How many of the implementations of `until_found` have failed, up to its end."""
 
 
 class _Work(NamedTuple):
@@ -65,6 +69,8 @@ class _Work(NamedTuple):
     until: int
     is_hole: bool
     """Whether there are later waves, so that this wave must have all of it."""
+    begin: int
+    """Where its round begins. Who is run follows from the rounds before it."""
 
 
 class Course:
@@ -81,6 +87,8 @@ class Course:
         self._known = [_known(wave) for wave in newest]
         self._sum: tuple[int, Sum] | None = None
         """The sum that was read last, and the number of its wave."""
+        self._gone: tuple[int, dict[str, tuple[str, ...]]] | None = None
+        """Who is not run any more in a round, and where it begins."""
         self._totals = newest[-1].totals if newest else Totals()
         self._blocks = self._scenarios = self._steps = 0
         """What was run of the wave in flight."""
@@ -120,7 +128,7 @@ class Course:
         until = work.until if work.is_hole else rounds.wave_after(self._plan, *work[1:3], total, places, self._left)
         blocks = range(work.first, until)
         home = waves.made(self._folder, work.number)
-        tasks = rounds.tasks_of([self._plan.block_at(position) for position in blocks], total, places)
+        tasks = rounds.tasks_of(self._due(blocks, work.begin), total, places)
         try:
             running.run(tasks, home / BLOCKS, self._tell, self.say)
             waves.check_made(home, self._plan, blocks)
@@ -143,18 +151,28 @@ class Course:
 
     def _work(self) -> _Work | None:
         """Return the first part of the plan that is missing. Raises: SchemaError if committed waves do not fit."""
-        at = steps = number = 0
+        at = begin = number = 0
         end = rounds.round_after(self._plan, 0, 0)
         for one in self._known:
             if one.first > at and one.number > number and end > at:
-                return _Work(number, at, min(one.first, end), True)
+                return _Work(number, at, min(one.first, end), True, begin)
             if one.first != at or one.until > end:
                 path = waves.home_of(self._folder, one.number) / WAVE
                 raise SchemaError(f"{path}: this wave does not follow those before it. {cure(path)}")
-            at, steps, number = one.until, one.steps, one.number + 1
+            at, number = one.until, one.number + 1
             if at == end:
-                end = rounds.round_after(self._plan, at, steps)
-        return _Work(number, at, end, False) if end > at else None
+                begin, end = at, rounds.round_after(self._plan, at, one.steps, one.found)
+        return _Work(number, at, end, False, begin) if end > at else None
+
+    def _due(self, blocks: range, begin: int) -> list[Block]:
+        """Return the blocks at these positions, in a round that begins at `begin`, with those who are not run in it."""
+        every = [self._plan.block_at(position) for position in blocks]
+        if not self._plan.sought:
+            return every
+        if self._gone is None or self._gone[0] != begin:
+            total = self._sum_of(next((one for one in self._known if one.until == begin), None))
+            self._gone = begin, rounds.left_after(self._plan, total)
+        return [replace(one, without=self._gone[1][one.component]) for one in every]
 
     def _sum_of(self, wave: _Known | None) -> Sum:
         if wave is None:
@@ -193,4 +211,4 @@ class Course:
 
 
 def _known(wave: Wave) -> _Known:
-    return _Known(wave.number, wave.first, wave.until, wave.totals.baseline_steps)
+    return _Known(wave.number, wave.first, wave.until, wave.totals.baseline_steps, wave.totals.found)

@@ -12,13 +12,15 @@ from itertools import count
 from pathlib import Path
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from conformance.campaigns.errors import CampaignError
 from conformance.campaigns.names import SUITE, Names
 from conformance.driver import Components
+from conformance.engines.apart import our_known_bugs
 from conformance.engines.reduce import BUDGET
 from conformance.ports import Capability, offered_components
+from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.scenarios import canonical
 from conformance.system.text import is_neutral_line
 
@@ -42,6 +44,9 @@ SCENARIO_SECONDS = 120.0
 MOST_SECONDS = 1e6
 """What a timer of the operating system can be set to, with room to spare."""
 
+KNOWN_BUGS = "known-bugs"
+"""The name that stands for all known bugs of the suite, or with `:COMPONENT` for those of a component."""
+
 _NO_SENSE = "The plan of the campaign makes no sense"
 
 Count = Annotated[int, Meta(ge=1)]
@@ -54,6 +59,8 @@ class Block(Struct, frozen=True):
     number: int
     first: int
     count: int
+    without: tuple[str, ...] = ()
+    """The implementations that are not run any more. It follows from the rounds before, and is kept nowhere."""
 
     @property
     def name(self) -> str:
@@ -87,6 +94,10 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
     """A scenario that takes longer than this is a finding of class *hung*."""
     budget: Annotated[int, Meta(ge=0)] = BUDGET
     """The maximum number of runs for the reduction of one finding."""
+    until_found: dict[str, str] | UnsetType = UNSET
+    """The implementations that must fail, each with the only component in which it is run: until a round has found a
+    failure of it. Each draws its own scenarios, as a search for it alone does, and its corpus is not replayed. Unset:
+    none."""
     schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
 
     def __post_init__(self) -> None:
@@ -100,6 +111,26 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
         for name in self.implementations:
             if not is_neutral_line(name):
                 raise ValueError(f"the name of the implementation {name!r} has characters that cannot be seen")
+        others = frozenset(self.implementations[1:])
+        for name, component in self.sought.items():
+            if name not in others:
+                raise ValueError(f"{name!r} is sought, and it must be an implementation behind the first one")
+            if component not in self.components:
+                raise ValueError(f"{name!r} is sought in {component!r}, which is not one of the components")
+
+    @property
+    def sought(self) -> dict[str, str]:
+        """The implementations of `until_found`, each with its component."""
+        return {} if self.until_found is UNSET else self.until_found
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The other implementations: the baseline first, and those that replay its scenarios."""
+        return tuple(name for name in self.implementations if name not in self.sought)
+
+    def sought_in(self, component: str) -> tuple[str, ...]:
+        """Return the implementations that are sought in a component."""
+        return tuple(name for name, where in self.sought.items() if where == component)
 
     @property
     def baseline(self) -> str:
@@ -165,15 +196,18 @@ def make_plan(
     assume: Sequence[Capability] = (),
     budget: int = BUDGET,
     scenario_seconds: float = SCENARIO_SECONDS,
+    until_found: bool = False,
     names: Names = SUITE,
 ) -> Plan:
     """Make a plan, after looking up every implementation and component that it names.
 
     Without `components`, the plan has all components that the baseline offers. Without `block`, `block_size` decides.
+    `until_found`: the suite's own known bugs are run until they are found, each in the component that it is of.
 
     Raises: UnusableImplementation; CampaignError if the plan makes no sense.
     """
-    offered = [_offered(name, names) for name in implementations]
+    sought = _sought(implementations) if until_found else {}
+    offered = [_offered(name, names) for name in implementations if name not in sought]
     if offered and not components:
         components = sorted(offered[0])
     if missing := [name for name in components if name in names.components and name not in offered[0]]:
@@ -183,7 +217,8 @@ def make_plan(
             "Name an implementation first that offers all components, or choose components that it offers."
         )
     if block is None:
-        block = block_size(len(implementations), len(components), scenarios, steps)
+        together = len(implementations) - len(sought) + bool(sought)  # most of those that are sought are soon found
+        block = block_size(together, len(components), scenarios, steps)
     try:
         for what, value in (
             ("scenarios", scenarios),
@@ -197,7 +232,7 @@ def make_plan(
         plan = Plan(
             seed, tuple(implementations), tuple(components), block, scenarios, steps,
             None if minutes is None else float(minutes),  # as it is read again: the digest of 5 is not that of 5.0
-            assume=tuple(assume), scenario_seconds=scenario_seconds, budget=budget,
+            assume=tuple(assume), scenario_seconds=scenario_seconds, budget=budget, until_found=sought or UNSET,
         )  # fmt: skip
     except ValueError as error:
         raise CampaignError(f"{_NO_SENSE}: {error}.") from None
@@ -227,6 +262,48 @@ def block_size(implementations: int, components: int, scenarios: int | None, ste
     else:
         return max(1, large)
     return max(1, min(large, -(-total // fewest)), -(-total // MOST_BLOCKS))
+
+
+def named(implementations: Sequence[str], components: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return implementations by name, with the suite's own known bugs in place of `known-bugs`.
+
+    `known-bugs:COMPONENT` stands for those of a component, and `known-bugs` for those of `components`, or for all.
+
+    Raises: CampaignError if there are none.
+    """
+    found: list[str] = []
+    for name in implementations:
+        head, _, component = name.partition(":")
+        if head != KNOWN_BUGS:
+            found.append(name)
+            continue
+        among = (component,) if component else tuple(components)
+        mine = [one.id for one in our_known_bugs().values() if not among or one.component in among]
+        if not mine:
+            raise CampaignError(f"There is no known bug of {', '.join(among)}, as {name!r} would have it.")
+        every = (f"{KNOWN_BUG_SCHEME}{one}" for one in mine)
+        found += [one for one in every if one not in found and one not in implementations]
+    return tuple(found)
+
+
+def _sought(implementations: Sequence[str]) -> dict[str, str]:
+    """Return the suite's own known bugs among implementations, each with its component.
+
+    Raises: CampaignError if there is none.
+    """
+    ours = our_known_bugs()
+    bugs = {name: name.removeprefix(KNOWN_BUG_SCHEME) for name in implementations if name.startswith(KNOWN_BUG_SCHEME)}
+    found = {name: ours[bug].component for name, bug in bugs.items() if bug in ours}
+    if not found:
+        raise CampaignError(
+            f"{_NO_SENSE}: no implementation is a known bug of this suite, and only these are run until they are found."
+        )
+    if implementations[0] in found:
+        raise CampaignError(
+            f"{_NO_SENSE}: {implementations[0]} is named first, so that other implementations are compared with it. "
+            "Name reference first."
+        )
+    return found
 
 
 def _offered(name: str, names: Names) -> frozenset[str]:

@@ -151,23 +151,27 @@ class Reducer:
         if name in self._ours:
             return self._ours[name]
         found = self._names.here.find(name)
-        if not isinstance(found, Apart):
+        if not isinstance(found, Apart) and name not in self._plan.sought:
             self._ours[name] = found
         return found
+
+    def left(self, name: str, found: Implementation) -> None:
+        """Close an implementation that is not kept for other cases. Hundreds of known bugs would fill the memory."""
+        if self._ours.get(name) is not found:
+            found.close()
 
 
 class _Used:
     """An implementation in a `with` block. That of a stranger is closed at its end."""
 
     def __init__(self, reducer: Reducer, name: str) -> None:
-        self._found = reducer.taken(name)
+        self._reducer, self._name, self._found = reducer, name, reducer.taken(name)
 
     def __enter__(self) -> Implementation:
         return self._found
 
     def __exit__(self, *error: object) -> None:
-        if isinstance(self._found, Apart):
-            self._found.close()
+        self._reducer.left(self._name, self._found)
 
 
 def unconfirmed(finding: FindingRecord, why: str) -> FindingRecord:

@@ -25,19 +25,43 @@ TASKS_PER_CORE = 3
 """In how many tasks the work of a core is divided, so that none waits long for the last one."""
 
 
-def round_after(plan: Plan, position: int, steps: int) -> int:
+def round_after(plan: Plan, position: int, steps: int, found: int = 0) -> int:
     """Return the position at which the round ends that begins at a position; the same one if there is no other round.
 
-    `steps`: those that the baseline took in the blocks before the position.
+    `steps`: those that the baseline took in the blocks before the position. `found`: how many of the implementations of
+    `until_found` have failed there. When all have, and there are none to be compared, there is no other round.
     """
+    if plan.sought and found == len(plan.sought) and len(plan.compared) == 1:
+        return position
     components = len(plan.components)
-    size = max(FEWEST_BLOCKS, components) if position == 0 else min(position, MOST_OF_A_ROUND)
+    first = components if plan.sought else max(FEWEST_BLOCKS, components)  # what is found in each block is found again
+    size = first if position == 0 else min(position, MOST_OF_A_ROUND)
     if plan.steps is not None and steps > 0:
         # As many blocks as are likely to be needed, so that a campaign is not much longer than it was asked to be.
         size = min(size, -(-(plan.steps - steps) * position // steps))
     size = -(-max(0, size) // components) * components  # each component has its turn in every round
     most = plan.number_of_blocks
     return position + size if most is None else min(position + size, most)
+
+
+def left_after(plan: Plan, total: Sum) -> dict[str, tuple[str, ...]]:
+    """Return by component the implementations that are not run in it any more, after rounds that come to a sum.
+
+    An implementation of `until_found` leaves when a failure of it was found. When the last one has left a component,
+    the baseline leaves, too, unless there are others to compare with it.
+    """
+    left = {}
+    for component in plan.components if plan.sought else ():
+        sought, found = plan.sought_in(component), found_in(plan, total, component)
+        over = bool(sought) and len(found) == len(sought) and len(plan.compared) == 1
+        left[component] = (*found, plan.baseline) if over else found
+    return left
+
+
+def found_in(plan: Plan, total: Sum, component: str) -> tuple[str, ...]:
+    """Return the implementations of `until_found` of which a sum has a failure in a component."""
+    tallies = total.counts[component].tallies if component in total.counts else {}
+    return tuple(name for name in plan.sought_in(component) if name in tallies and tallies[name].failures)
 
 
 def wave_after(plan: Plan, position: int, end: int, total: Sum, places: int, seconds: float) -> int:

@@ -148,8 +148,8 @@ def _block(rows: list[Row], plan: str) -> BlockResult:
     head = rows[0]
     if head.kind not in ("block", "lost"):
         raise ValueError(f"a row of the kind {head.kind!r} is of no block")
-    numbers = (_value(head, one) for one in (head.block, head.first, head.scenarios))
-    block = Block(head.component, *numbers)
+    number, first, scenarios = (_value(head, one) for one in (head.block, head.first, head.scenarios))
+    block = Block(head.component, number, first, scenarios)
     for row in rows:
         if (row.component, row.block) != (block.component, block.number):
             raise ValueError(f"a row of {row.component}-{row.block} is among those of {block.name}")

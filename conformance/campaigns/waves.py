@@ -29,6 +29,7 @@ from conformance.campaigns.checking import check_block, check_sum
 from conformance.campaigns.files import WAVE, WAVES, cure, make_room, read_with_bytes, write_sealed
 from conformance.campaigns.merge import Sum, baseline_steps, fold
 from conformance.campaigns.plan import SCHEMA, Plan
+from conformance.campaigns.rounds import found_in
 from conformance.campaigns.rows import Row, blocks_of
 from conformance.campaigns.seal import is_sealed
 from conformance.driver import Components
@@ -64,6 +65,8 @@ class Totals(Struct, frozen=True, forbid_unknown_fields=True):
     steps: Natural = 0
     baseline_steps: Natural = 0
     """The steps of the baseline, on which a goal in steps depends."""
+    found: Natural = 0
+    """How many of the implementations of `until_found` have failed."""
 
 
 class Wave(Struct, frozen=True, forbid_unknown_fields=True):
@@ -219,6 +222,7 @@ def totals_of(plan: Plan, total: Sum) -> Totals:
         sum(tally.scenarios for tally in tallies),
         sum(tally.steps for tally in tallies),
         baseline_steps(plan, total),
+        sum(len(found_in(plan, total, component)) for component in plan.components if plan.sought),
     )
 
 

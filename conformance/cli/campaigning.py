@@ -57,6 +57,9 @@ def campaign() -> None:
 @click.option("--scenarios", type=click.IntRange(1), help="Scenarios per component.  [default: 20000]")
 @click.option("--steps", type=click.IntRange(1), help="Run until the first implementation has taken this many steps.")
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Start no new block after this many minutes.")
+@click.option(
+    "--until-found", is_flag=True, help="Run each known bug in its component only, until a failure of it was found."
+)
 @click.option("--runner", type=click.Choice(RUNNERS), default="auto", show_default=True)
 @master_option
 @conf_option
@@ -74,6 +77,7 @@ def start(
     scenarios: int | None,
     steps: int | None,
     minutes: float | None,
+    until_found: bool,
     runner: str,
     master: str | None,
     conf: tuple[str, ...],
@@ -87,9 +91,11 @@ def start(
 ) -> int:
     """Run the same scenarios on all implementations, and compare the others with the first one.
 
-    A known bug among them tests the campaign: not finding it is a violation, and finding it is none.
+    A known bug among them tests the campaign: not finding it is a violation, and finding it is none. The name
+    known-bugs stands for all of the suite, known-bugs:COMPONENT for those of a component.
     """
     check_components(components)
+    implementations = campaigns.named(implementations, components)
     entries = load_known_failures(known_path) if known_path is not None else ()
     if sum(goal is not None for goal in (scenarios, steps, minutes)) > 1:
         raise click.UsageError("--scenarios, --steps and --minutes exclude each other")
@@ -109,6 +115,7 @@ def start(
         steps=steps,
         minutes=minutes,
         assume=sorted(capabilities_of(assume)),
+        until_found=until_found,
     )
     with _watching(plan.number_of_blocks) as watch:
         result = campaigns.start(folder, plan, chosen, watch)

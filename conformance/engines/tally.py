@@ -133,6 +133,11 @@ class Counter:
         """Count a failure that is not the violation of a run. `number`: that of the scenario in the search."""
         self._tally.fail(signature, replace(failure, first=number))
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether a failure was counted."""
+        return bool(self._tally.failures)
+
     def tally(self) -> Tally:
         """Returns what was counted so far."""
         counts: dict[str, int] = {}

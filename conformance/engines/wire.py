@@ -17,6 +17,7 @@ from enum import Enum
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from conformance.driver import Components
 
@@ -69,7 +70,7 @@ class Wire:
         found: Any = sys.modules.get(module)
         for part in name.split("."):
             found = getattr(found, part, None)
-        if not self._is_data(found):
+        if found is not UNSET and not self._is_data(found):
             raise pickle.UnpicklingError(f"a message has a {module}.{name}")
         return found
 
@@ -98,7 +99,7 @@ class _Pickler(pickle.Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         kind = obj if isinstance(obj, type) else type(obj)
-        if kind is type(None) or self._is_data(kind):
+        if kind is type(None) or obj is UNSET or self._is_data(kind):
             return NotImplemented
         shown: Callable[[Any], str] = repr
         try:

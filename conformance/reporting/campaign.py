@@ -64,7 +64,7 @@ def campaign_verdicts(
             causes_of(one, components),
             standings.get(one.name, NO_STANDING),
             must_fail=must_fail(one, unfinished),
-            never_used=() if unfinished else _never_used(one, components),
+            never_used=() if unfinished or one.name in result.plan.sought else _never_used(one, components),
         )
         for one in result.implementations
     )
@@ -72,7 +72,7 @@ def campaign_verdicts(
     lost = sorted(result.lost_blocks, key=lambda one: place(one.component))
     differences = sorted(result.differences, key=lambda one: place(one.component))
     remarks = [*_lost(lost), *_differences(differences, result.plan.baseline)]
-    remarks += [*claims_remarks(tried), *map(Remark, unfinished)]
+    remarks += [*_sought(result), *claims_remarks(tried), *map(Remark, unfinished)]
     for name, now in standings.items():
         remarks += standing_remarks(name, now)
     return Verdicts(tried, tuple(remarks), reports, components)
@@ -111,6 +111,21 @@ def so_far_lines(now: SoFar) -> list[str]:
 
 def _be(number: int) -> str:
     return "is" if number == 1 else "are"
+
+
+def _sought(result: CampaignResult) -> list[Remark]:
+    """Say that some implementations were run until they failed, so that they have fewer scenarios than others."""
+    sought = result.plan.sought
+    if not sought:
+        return []
+    found = sum(any(part.findings for part in one.components) for one in result.implementations if one.name in sought)
+    return [
+        Remark(
+            f"Run until a failure was found, each in one component: {counted(len(sought), 'known bug')}, of which "
+            f"{found:,} failed. What they did not come to is not tested. Where all have failed, {result.plan.baseline} "
+            "was run no longer, unless others were compared with it."
+        )
+    ]
 
 
 def _differences(differences: Sequence[DifferenceResult], baseline: str) -> list[Remark]:

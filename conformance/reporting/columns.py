@@ -189,15 +189,18 @@ def columns_of_result(
 
     The components of an implementation have the order of `components`: that of a plan may be another one.
     """
-    place = places_of(components)
+    place, sought = places_of(components), result.plan.sought
     return [
-        _column(one, part, components[part.component], standings.get(one.name, NO_STANDING))
+        _column(one, part, components[part.component], standings.get(one.name, NO_STANDING), one.name in sought)
         for one in result.implementations
         for part in sorted(one.components, key=lambda part: place(part.component))
     ]
 
 
-def _column(implementation: ImplementationResult, part: ComponentResult, component: Component, now: Standing) -> Column:
+def _column(
+    implementation: ImplementationResult, part: ComponentResult, component: Component, now: Standing, is_sought: bool
+) -> Column:
+    """`is_sought`: whether it was run only until a failure was found, and what is missing was not tried for long."""
     statements = {one.slug: one.statement for one in component.properties}
     findings = tuple(
         FindingLine(one.property, one.failure_class.value, one.operation, one.steps, one.count, one.owed, one.observed)
@@ -208,7 +211,10 @@ def _column(implementation: ImplementationResult, part: ComponentResult, compone
         judged.append(Judged(one.slug, one.level.value, one.kind.value, statements.get(one.slug, "")))
         word = word_of(one.verdict.value, one.level.value, _is_known(one.slug, part.component, findings, now))
         cells[one.slug] = Cell(word, one.scenarios)
-    return Column(
+    column = Column(
         implementation.name, implementation.version, part.component, part.scenarios, part.steps, tuple(judged), cells,
         findings,
     )  # fmt: skip
+    if is_sought and findings:
+        return untested(column, [slug for slug, cell in cells.items() if cell.word is not Word.NOT_EXERCISED])
+    return column

@@ -7,6 +7,7 @@ import pickle
 import sys
 
 import pytest
+from msgspec import UNSET
 
 from conformance.engines.tally import Failure, Tally
 from conformance.engines.wire import Wire
@@ -40,7 +41,10 @@ def sent(message):
 def test_data_arrives_as_it_was():
     taken = BufferAndBacklog(CancelMarker(3), 1, Next.EVENT, 0)
     scenario = Scenario("deque", None, (("add", 1),))
-    message = ("done", [taken, {"a": (1.5, None, True)}, Tally(failures={("a", "b", "c"): Failure(scenario, "", "")})])
+    message = (
+        "done",
+        [taken, {"a": (1.5, None, True, UNSET)}, Tally(failures={("a", "b", "c"): Failure(scenario, "", "")})],
+    )
     assert sent(message) == message
 
 
