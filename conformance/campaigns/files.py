@@ -41,6 +41,8 @@ WAVES = "waves"
 WAVE = "wave.json"
 FINDINGS = "findings"
 REDUCTION = "reduction.json"
+RESULTS = "results"
+"""Where `kept_works` keeps the results of works."""
 FORMER = "blocks"
 """Where earlier versions wrote each block as a file."""
 
@@ -148,6 +150,8 @@ def read_with_bytes(path: Path, kind: type[T]) -> tuple[T, bytes]:
 
 def cure(path: Path) -> str:
     """What to do if a file of a campaign is damaged."""
+    if path.parent.name == RESULTS:
+        return "Delete this file, and run the same command again."
     is_finding = path.parents[1].name == FINDINGS
     is_wave = path.name == WAVE
     folder = path.parents[2] if is_finding or is_wave else path.parent

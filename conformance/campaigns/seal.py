@@ -12,6 +12,7 @@ from conformance.scenarios import canonical
 
 if TYPE_CHECKING:
     from conformance.campaigns.kept_outcomes import Wanted
+    from conformance.campaigns.kept_works import Done
     from conformance.campaigns.outcomes import FindingRecord, ImplementationRecord
     from conformance.campaigns.result import CampaignResult
     from conformance.campaigns.waves import Wave
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _CHECKSUM = re.compile(rb'"checksum":"([0-9a-f]*)"')
 """Inside a string of JSON, quotation marks are escaped; so this is found only where it is a field. The keys are sorted,
 so the first one is that of the file."""
-Sealed: TypeAlias = "CampaignResult | FindingRecord | ImplementationRecord | Wanted | Wave"
+Sealed: TypeAlias = "CampaignResult | Done | FindingRecord | ImplementationRecord | Wanted | Wave"
 
 
 def sealed(result: Sealed) -> bytes:

@@ -88,11 +88,19 @@ def guarded_by_names(names: Iterable[str], scheme: str, group: str, limits: Limi
 
     `scheme` and `group`: those of the names.
     """
+    stranger = stranger_among(names, scheme, group)
+    return None if stranger is None else _guarded(stranger, limits, in_a_scenario)
+
+
+def stranger_among(names: Iterable[str], scheme: str, group: str) -> str | None:
+    """Return a known bug or legal variant among these that is not the suite's own; None if there is none.
+
+    Without names, the name of what has some. `scheme` and `group`: those of the names.
+    """
     given, foreign = tuple(names), foreign_point(group)
     strangers = (one for one in given if not is_ours(f"{scheme}{one.removeprefix(scheme)}"))
     stranger = next((one for one in strangers if foreign or ":" in one.removeprefix(scheme)), None)
-    stranger = stranger if given else foreign
-    return None if stranger is None else _guarded(stranger, limits, in_a_scenario)
+    return stranger if given else foreign
 
 
 def _guarded(name: str, limits: Limits, place: Place) -> int | None:

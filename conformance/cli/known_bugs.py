@@ -9,7 +9,7 @@ import click
 
 from conformance import reporting
 from conformance.cli.destinations import TO_FILE, TO_FOLDER
-from conformance.cli.guarding import following, guarded_by_names, is_guarded, resting
+from conformance.cli.guarding import resting
 from conformance.cli.interrupting import interruptible
 from conformance.cli.options import (
     check_components,
@@ -23,17 +23,18 @@ from conformance.cli.options import (
     seed_option,
     step_seconds_option,
 )
+from conformance.cli.working import Runner, runner_options
 from conformance.components import COMPONENTS
 from conformance.engines.first_hits import FILE as FIRST_HITS
 from conformance.engines.first_hits import first_hits_text, read_first_hits
-from conformance.engines.interruption import Interruption
 from conformance.engines.kill import MOST_SCENARIOS
 from conformance.engines.matrix import Asked, Line, matrix
 from conformance.engines.operators import OperatorMutant, Subject, try_operators
+from conformance.engines.works import Over
 from conformance.ports import KnownBug, Limits, find_known_bug, known_bugs
 from conformance.ports.changes import CATALOGUES
 from conformance.ports.registry import KNOWN_BUG_SCHEME, KNOWN_BUGS
-from conformance.reporting.status import CONFORMS, INTERRUPTED, VIOLATION
+from conformance.reporting.status import CONFORMS, INCONCLUSIVE, INTERRUPTED, VIOLATION
 from conformance.scenarios import encode_scenario, read_toml
 from conformance.scenarios.names import as_file_name
 from conformance.system.text import indented, neutral_line
@@ -59,6 +60,7 @@ OPERATOR_SCENARIOS = 1_000
     help="A bug that was not found in this many scenarios has survived.",
 )  # fmt: skip
 @processes_option
+@runner_options
 @click.option(
     "--optimal", is_flag=True, help="Also explore whether a shorter scenario of the same configuration shows the bug."
 )
@@ -87,14 +89,16 @@ def bugs(
     names: tuple[str, ...], components: tuple[str, ...], seed: str, seeds: int, scenarios: int, processes: int,
     optimal: bool, confirm: bool, operators: int | None, reasons_path: Path | None, report_path: Path | None,
     corpus_path: Path | None, everything: bool, step_seconds: float, memory: int, json_path: Path | None,
+    into_path: Path | None, runner_name: str | None, master: str | None, conf: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Print the kill matrix: for each known bug, whether the property that must notice it did.
 
     Known bugs that are not the suite's own run in one process, which has limits.
     """
     check_components(components)
-    limits = Limits(step_seconds, memory)
-    if (status := guarded_by_names(names, KNOWN_BUG_SCHEME, KNOWN_BUGS, limits)) is not None:
+    runner = Runner(into_path, runner_name, master, conf, processes)
+    runner.check()
+    if (status := runner.guarded(names, KNOWN_BUG_SCHEME, KNOWN_BUGS, Limits(step_seconds, memory))) is not None:
         return status
     reasons = _reasons(reasons_path) if reasons_path is not None else {}
     chosen = [(name, find_known_bug(name)) for name in names] or [(bug.id, bug) for bug in known_bugs()]
@@ -104,18 +108,21 @@ def bugs(
     hits = {} if corpus_path is None else read_first_hits(corpus_path)
     texts = (seed,) if seeds == 1 else tuple(f"{seed}.{number}" for number in range(seeds))
     asked = Asked(texts, scenarios, optimal, confirm)
-    with interruptible() as interruption:
-        with reporting.progress_bar(notes, "known bugs", len(chosen) * seeds) as advance:
-            lines = matrix(
-                [name for name, _ in chosen], asked, 1 if is_guarded() else processes, lambda done: advance(done, 0),
-                interruption, following(),
-            )  # fmt: skip
-        by_name = {line.bug: line for line in lines}
-        found = [(bug, by_name[name]) for name, bug in chosen if name in by_name]
-        rows = [reporting.bug_row(bug, line) for bug, line in found]
+    searches, others = len(chosen) * seeds, len(chosen) * (optimal + confirm) + (operators or 0)
+    with (
+        interruptible() as interruption,
+        reporting.progress_bar(notes, "known bugs", searches if into_path is None else searches + others) as advance,
+        runner.over("known bugs", interruption, lambda done: advance(done, 0)) as over,
+    ):
+        watch = None if into_path is not None else lambda done: advance(done, 0)
+        lines = matrix([name for name, _ in chosen], asked, over, watch)
         resting()
-        tried = _operators(operators, components, processes, interruption) if operators else []
-    remarks = reporting.untried_lines("known bug", [bug.id for name, bug in chosen if name not in by_name])
+        tried = _operators(operators, components, over) if operators else []
+    by_name = {line.bug: line for line in lines}
+    found = [(bug, by_name[name]) for name, bug in chosen if name in by_name]
+    rows = [reporting.bug_row(bug, line) for bug, line in found]
+    untried = [bug.id for name, bug in chosen if name not in by_name]
+    remarks = reporting.untried_lines("known bug", untried, interruption.requested)
     if interruption.requested and operators and len(tried) < operators:
         remarks.append(f"{len(tried)} of {operators} operator mutants were tried.")
     reporting.print_bugs(out, rows, everything or bool(names))
@@ -131,7 +138,7 @@ def bugs(
     for remark in remarks:
         out.print(remark, soft_wrap=True)
     if corpus_path is not None:
-        part = names or components or interruption.requested
+        part = names or components or untried
         _write_corpus(corpus_path, hits if part else {}, found)
     if report_path is not None:
         reporting.write_text(report_path, reporting.matrix_text(rows, tried, reasons, remarks))
@@ -140,15 +147,15 @@ def bugs(
         reporting.write_json(json_path, {**document, "interrupted": interruption.requested})
     if interruption.requested:
         return INTERRUPTED
-    return VIOLATION if unguarded or not all(row.killed for row in rows) else CONFORMS
+    if unguarded or not all(row.killed for row in rows):
+        return VIOLATION
+    return INCONCLUSIVE if untried else CONFORMS
 
 
-def _operators(
-    count: int, components: tuple[str, ...], processes: int, interruption: Interruption
-) -> list[OperatorMutant]:
+def _operators(count: int, components: tuple[str, ...], over: Over) -> list[OperatorMutant]:
     """Try operator mutants of the reference, except its catalogues. It is found by its name and not imported here."""
     subject = Subject("reference_impl", "reference", CATALOGUES)
-    return try_operators(subject, components or tuple(COMPONENTS), count, OPERATOR_SCENARIOS, processes, interruption)
+    return try_operators(subject, components or tuple(COMPONENTS), count, OPERATOR_SCENARIOS, over)
 
 
 def _reasons(path: Path) -> dict[str, str]:

@@ -8,7 +8,7 @@ import click
 
 from conformance import reporting
 from conformance.cli.destinations import TO_FILE, TO_FOLDER
-from conformance.cli.guarding import following, guarded_by_names, is_guarded, resting
+from conformance.cli.guarding import resting
 from conformance.cli.interrupting import interruptible
 from conformance.cli.options import (
     check_components,
@@ -22,6 +22,7 @@ from conformance.cli.options import (
     seed_option,
     step_seconds_option,
 )
+from conformance.cli.working import Runner, runner_options
 from conformance.engines.variants import MOST_SCENARIOS, try_variants
 from conformance.ports import Limits, find_legal_variant, legal_variants
 from conformance.ports.registry import LEGAL_VARIANT_SCHEME, LEGAL_VARIANTS
@@ -41,6 +42,7 @@ from conformance.system.writing import make_folder
     help="How many scenarios to run with each variant.",
 )  # fmt: skip
 @processes_option
+@runner_options
 @click.option(
     "--report",
     "report_path",
@@ -59,29 +61,33 @@ from conformance.system.writing import make_folder
 def variants(
     names: tuple[str, ...], components: tuple[str, ...], seed: str, scenarios: int, processes: int,
     report_path: Path | None, corpus_path: Path | None, everything: bool, step_seconds: float, memory: int,
-    json_path: Path | None,
+    json_path: Path | None, into_path: Path | None, runner_name: str | None, master: str | None, conf: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Check the legal variants: the specification allows each of them, so no property may accuse one.
 
     Legal variants that are not the suite's own run in one process, which has limits.
     """
     check_components(components)
+    runner = Runner(into_path, runner_name, master, conf, processes)
+    runner.check()
     limits = Limits(step_seconds, memory)
-    if (status := guarded_by_names(names, LEGAL_VARIANT_SCHEME, LEGAL_VARIANTS, limits)) is not None:
+    if (status := runner.guarded(names, LEGAL_VARIANT_SCHEME, LEGAL_VARIANTS, limits)) is not None:
         return status
     chosen = [(name, find_legal_variant(name)) for name in names] or [(one.id, one) for one in legal_variants()]
     chosen = [(name, one) for name, one in chosen if not components or one.component in components]
     if not chosen:
         raise click.UsageError("there is no legal variant of these components")
-    with interruptible() as interruption, reporting.progress_bar(notes, "legal variants", len(chosen)) as advance:
-        every = [name for name, _ in chosen]
-        trials = try_variants(
-            every, seed, scenarios, 1 if is_guarded() else processes, lambda done: advance(done, 0), interruption,
-            following(),
-        )  # fmt: skip
+    with (
+        interruptible() as interruption,
+        reporting.progress_bar(notes, "legal variants", len(chosen)) as advance,
+        runner.over("legal variants", interruption, lambda done: advance(done, 0)) as over,
+    ):
+        watch = None if into_path is not None else lambda done: advance(done, 0)
+        trials = try_variants([name for name, _ in chosen], seed, scenarios, over, watch)
     by_name = {trial.variant: trial for trial in trials}
     tried = [(variant, by_name[name]) for name, variant in chosen if name in by_name]
-    remarks = reporting.untried_lines("legal variant", [one.id for name, one in chosen if name not in by_name])
+    untried = [one.id for name, one in chosen if name not in by_name]
+    remarks = reporting.untried_lines("legal variant", untried, interruption.requested)
     rows = [reporting.variant_row(variant, trial) for variant, trial in tried]
     resting()
     reporting.print_variants(out, rows, everything or bool(names))
@@ -105,4 +111,4 @@ def variants(
         return INTERRUPTED
     if any(row.accused for row in rows):
         return VIOLATION
-    return CONFORMS if all(row.differs for row in rows) else INCONCLUSIVE
+    return CONFORMS if all(row.differs for row in rows) and not untried else INCONCLUSIVE

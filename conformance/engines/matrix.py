@@ -1,4 +1,4 @@
-"""The kill matrix: known bugs by properties, over many seeds, on all cores."""
+"""The kill matrix: known bugs by properties, over many seeds."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from msgspec import Struct
+
 from conformance.engines.digest import CannotRecognise
 from conformance.engines.fresh import Opinion, in_fresh_process
-from conformance.engines.interruption import NEVER, Interruption
+from conformance.engines.interruption import Interruption
 from conformance.engines.kill import Kill, kill
 from conformance.engines.optimum import Optimum, optimum
-from conformance.engines.position import Follow, unfollowed
-from conformance.engines.processes import mapping
+from conformance.engines.position import Follow
+from conformance.engines.works import Over, alone
 from conformance.ports import find_known_bug
 from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.scenarios import Scenario
@@ -62,37 +64,90 @@ class Line:
     @property
     def shortest_form(self) -> Scenario | None:
         """Returns the shortest minimal scenario, of several the most frequent one; None if the bug was not found."""
-        return min(self.forms, key=lambda form: len(form.steps), default=None)
+        return min(self.forms, key=_length, default=None)
 
 
-def matrix(
-    names: Sequence[str],
-    asked: Asked,
-    processes: int = 1,
-    watch: Watch | None = None,
-    interruption: Interruption = NEVER,
-    follow: Follow = unfollowed,
-) -> list[Line]:
-    """Returns a line for each of these known bugs, in their order, which is the same for any number of processes.
+def _length(form: Scenario) -> int:
+    return len(form.steps)
 
-    `follow` returns the log of each program that is run; it must be importable if there are several processes.
+
+class Searching(Struct, frozen=True):
+    """The search for a known bug with one seed."""
+
+    bug: str
+    seed: str
+    scenarios: int
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """See `Work`."""
+        return self.bug, find_known_bug(self.bug).component
+
+    def do(self, interruption: Interruption, follow: Follow) -> Kill:
+        """See `Work`."""
+        bug = find_known_bug(self.bug)
+        return kill(bug, self.seed, self.scenarios, interruption=interruption, follow=follow)
+
+
+class Shortening(Struct, frozen=True):
+    """The exploration of the scenarios that are shorter than a minimal one."""
+
+    bug: str
+    minimal: Scenario
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """See `Work`."""
+        return f"{self.minimal.component}, {len(self.minimal.steps)} steps", self.minimal.component
+
+    def do(self, interruption: Interruption, follow: Follow) -> Optimum | None:
+        """See `Work`. None: this Python cannot recognise states."""
+        try:
+            return optimum(find_known_bug(self.bug), self.minimal, interruption=interruption, follow=follow)
+        except CannotRecognise:
+            return None
+
+
+class Confirming(Struct, frozen=True):
+    """The replay of a minimal scenario in a fresh process."""
+
+    bug: str
+    minimal: Scenario
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """See `Work`."""
+        return (self.minimal.component,)
+
+    def do(self, interruption: Interruption, follow: Follow) -> Opinion:
+        """See `Work`. What is run in another process needs no log."""
+        name = self.bug if ":" in self.bug else f"{KNOWN_BUG_SCHEME}{self.bug}"
+        return in_fresh_process(self.minimal, name)
+
+
+def matrix(names: Sequence[str], asked: Asked, over: Over = alone, watch: Watch | None = None) -> list[Line]:
+    """Returns a line for each of these known bugs, in their order, which is the same wherever `over` does the works.
 
     After an interruption, the bugs are missing that were not searched for with every seed, and of the others what was
     to be found out about their minimal scenarios.
     """
     lines: list[Line] = []
-    with mapping(processes, interruption) as over:
-        results = over(_kill, [(name, seed, asked.scenarios, follow) for name in names for seed in asked.seeds])
-        done = 0
-        for name in names:
-            kills = [one for one in _counted(islice(results, len(asked.seeds)), done, watch) if one is not None]
-            done += len(kills)
-            if len(kills) == len(asked.seeds):
-                lines.append(Line(name, tuple(kills)))
-        if asked.optimal:
-            optima = over(_optimum, [(line.bug, line.shortest_form, follow) for line in lines])
-            lines = [replace(line, optimum=best) for line, best in zip(lines, optima, strict=True)]
-    return [_confirmed(line, interruption) for line in lines] if asked.confirmed else lines
+    results = over([Searching(name, seed, asked.scenarios) for name in names for seed in asked.seeds])
+    done = 0
+    for name in names:
+        kills = [one for one in _counted(islice(results, len(asked.seeds)), done, watch) if one is not None]
+        done += len(kills)
+        if len(kills) == len(asked.seeds):
+            lines.append(Line(name, tuple(kills)))
+    found = [line for line in lines if line.forms]
+    if asked.optimal:
+        optima = over([Shortening(line.bug, min(line.forms, key=_length)) for line in found])
+        found = [replace(line, optimum=best) for line, best in zip(found, optima, strict=True)]
+    if asked.confirmed:
+        opinions = over([Confirming(line.bug, line.forms[0]) for line in found])
+        found = [replace(line, opinion=one) for line, one in zip(found, opinions, strict=True)]
+    better = {line.bug: line for line in found}
+    return [better.get(line.bug, line) for line in lines]
 
 
 def _counted(kills: Iterable[Kill | None], done: int, watch: Watch | None) -> Iterator[Kill | None]:
@@ -101,24 +156,3 @@ def _counted(kills: Iterable[Kill | None], done: int, watch: Watch | None) -> It
         if watch is not None:
             watch(done)
         yield one
-
-
-def _confirmed(line: Line, interruption: Interruption) -> Line:
-    if not line.forms or interruption.requested:
-        return line
-    implementation = line.bug if ":" in line.bug else f"{KNOWN_BUG_SCHEME}{line.bug}"
-    return replace(line, opinion=in_fresh_process(line.forms[0], implementation))
-
-
-def _kill(name: str, seed: str, scenarios: int, follow: Follow, interruption: Interruption) -> Kill:
-    return kill(find_known_bug(name), seed, scenarios, interruption=interruption, follow=follow)
-
-
-def _optimum(name: str, minimal: Scenario | None, follow: Follow, interruption: Interruption) -> Optimum | None:
-    """Returns None without a minimal scenario, or if this Python cannot recognise states. Raises: Unfinished."""
-    if minimal is None:
-        return None
-    try:
-        return optimum(find_known_bug(name), minimal, interruption=interruption, follow=follow)
-    except CannotRecognise:
-        return None

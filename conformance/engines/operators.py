@@ -23,9 +23,10 @@ from msgspec import Struct
 
 from conformance.components import COMPONENTS
 from conformance.driver import Program
-from conformance.engines.interruption import NEVER, Interruption
-from conformance.engines.processes import mapping
+from conformance.engines.interruption import Interruption
+from conformance.engines.position import Follow
 from conformance.engines.search import Search, seeds
+from conformance.engines.works import Over, alone
 from conformance.ports import Implementation
 from conformance.ports.changed import Package
 from conformance.system.supervisor import end_with_parent
@@ -95,19 +96,35 @@ class OperatorMutant:
     scenarios: int
 
 
+class Changing(Struct, frozen=True):
+    """The search for one operator mutant, in a process of its own."""
+
+    subject: Subject
+    point: Point
+    components: tuple[str, ...]
+    scenarios: int
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """See `Work`."""
+        return (self.point.module,)
+
+    def do(self, interruption: Interruption, follow: Follow) -> Trial:
+        """See `Work`. The search is not interrupted, since its end is not far."""
+        return run_apart(self.subject, self.point, self.components, self.scenarios)
+
+
 def try_operators(
-    subject: Subject, components: Sequence[str], count: int, scenarios: int, processes: int = 1,
-    interruption: Interruption = NEVER,
-) -> list[OperatorMutant]:  # fmt: skip
+    subject: Subject, components: Sequence[str], count: int, scenarios: int, over: Over = alone
+) -> list[OperatorMutant]:
     """Try `count` changes, spread evenly over the package.
 
-    Returns the results in the order of the source, whatever the number of processes is. After an interruption, those
-    are missing that were not tried.
+    Returns the results in the order of the source, wherever `over` does the works. After an interruption, those are
+    missing that were not tried.
     """
     every = points(Package(subject.package, subject.leave_out))
     chosen = [every[place * len(every) // count] for place in range(min(count, len(every)))]
-    with mapping(processes, interruption) as over:
-        trials = list(over(_run_apart, [(subject, point, tuple(components), scenarios) for point in chosen]))
+    trials = over([Changing(subject, point, tuple(components), scenarios) for point in chosen])
     return [
         OperatorMutant(point.name, point.line, one.killed, one.component, one.property, one.scenarios)
         for point, one in zip(chosen, trials, strict=True)
@@ -151,13 +168,6 @@ class _Request(Struct, frozen=True):
     number: int
     components: tuple[str, ...]
     scenarios: int
-
-
-def _run_apart(
-    subject: Subject, point: Point, components: Sequence[str], scenarios: int, interruption: Interruption
-) -> Trial:
-    """Search for the mutant to the end, which is not far."""
-    return run_apart(subject, point, components, scenarios)
 
 
 def run_apart(subject: Subject, point: Point, components: Sequence[str], scenarios: int) -> Trial:

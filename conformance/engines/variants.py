@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from conformance.components import COMPONENTS
 from conformance.driver import Component, Program
 from conformance.engines.check import Found, check
 from conformance.engines.divergence import Differ, Divergence
 from conformance.engines.interruption import NEVER, Interruption, Unfinished, until
 from conformance.engines.position import Follow, unfollowed
-from conformance.engines.processes import mapping
 from conformance.engines.search import Search, seeds
+from conformance.engines.works import Over, alone
 from conformance.ports import LegalVariant, find_legal_variant
 
 MOST_SCENARIOS = 20_000
@@ -43,33 +45,38 @@ class Trial:
         return bool(self.found)
 
 
-def try_variants(
-    names: Sequence[str],
-    seed: str,
-    scenarios: int = MOST_SCENARIOS,
-    processes: int = 1,
-    watch: Watch | None = None,
-    interruption: Interruption = NEVER,
-    follow: Follow = unfollowed,
-) -> list[Trial]:
-    """Returns what became of these variants, in their order, which is the same for any number of processes.
+class Trying(Struct, frozen=True):
+    """The trial of a legal variant."""
 
-    `follow` returns the log of each program that is run; it must be importable if there are several processes.
+    variant: str
+    seed: str
+    scenarios: int
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """See `Work`."""
+        return self.variant, find_legal_variant(self.variant).component
+
+    def do(self, interruption: Interruption, follow: Follow) -> Trial:
+        """See `Work`."""
+        variant = find_legal_variant(self.variant)
+        return try_variant(self.variant, variant, self.seed, self.scenarios, interruption=interruption, follow=follow)
+
+
+def try_variants(
+    names: Sequence[str], seed: str, scenarios: int = MOST_SCENARIOS, over: Over = alone, watch: Watch | None = None
+) -> list[Trial]:
+    """Returns what became of these variants, in their order, which is the same wherever `over` does the works.
 
     After an interruption, the variants are missing of which that is not known.
     """
     trials: list[Trial] = []
-    with mapping(processes, interruption) as over:
-        for one in over(_by_name, [(name, seed, scenarios, follow) for name in names]):
-            if one is not None:
-                trials.append(one)
-            if watch is not None:
-                watch(len(trials))
+    for one in over([Trying(name, seed, scenarios) for name in names]):
+        if one is not None:
+            trials.append(one)
+        if watch is not None:
+            watch(len(trials))
     return trials
-
-
-def _by_name(name: str, seed: str, scenarios: int, follow: Follow, interruption: Interruption) -> Trial:
-    return try_variant(name, find_legal_variant(name), seed, scenarios, interruption=interruption, follow=follow)
 
 
 def try_variant(

@@ -80,12 +80,16 @@ def interruption_lines(everybody: Sequence[Checked], asked: int) -> list[str]:
     return lines
 
 
-def untried_lines(kind: str, names: Sequence[str]) -> list[str]:
-    """Return sentences that say of which known bugs, or others of this `kind`, an interruption left nothing known."""
+def untried_lines(kind: str, names: Sequence[str], interrupted: bool) -> list[str]:
+    """Return sentences that say of which known bugs, or others of this `kind`, nothing is known.
+
+    `interrupted`: whether an interruption is the reason.
+    """
     if not names:
         return []
     first, more = ", ".join(names[:8]), f" and {len(names) - 8} more" if len(names) > 8 else ""
-    return ["Interrupted: this is a partial result.", f"{many(len(names), kind)} not tried: {first}{more}."]
+    partial = "Interrupted: this is a partial result." if interrupted else "This is a partial result."
+    return [partial, f"{many(len(names), kind)} not tried: {first}{more}."]
 
 
 def interruption_document(everybody: Sequence[Checked]) -> dict[str, Any]:

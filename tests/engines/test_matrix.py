@@ -9,6 +9,7 @@ import pytest
 from conformance.engines.matrix import Asked, matrix
 from conformance.engines.operators import Point, Subject, changed_text, points, run_apart, try_operators
 from conformance.engines.optimum import Optimum
+from conformance.engines.works import in_processes
 from conformance.ports import find_known_bug
 from conformance.ports.changed import Package
 from conformance.ports.changes import CATALOGUES
@@ -19,7 +20,9 @@ NAMES = ["B-D1", "B-D5"]
 
 def test_more_processes_find_the_same():
     asked = Asked(("a", "b"), 500)
-    alone, together = matrix(NAMES, asked), matrix(NAMES, asked, 2)
+    alone = matrix(NAMES, asked)
+    with in_processes(2) as over:
+        together = matrix(NAMES, asked, over)
     assert [line.bug for line in alone] == NAMES
     for one, other in zip(alone, together, strict=True):
         assert one.forms == other.forms
@@ -156,5 +159,6 @@ def test_changes_are_spread_evenly_and_known_bugs_are_left_out():
         "known_bugs" in one.module or "legal_variants" in one.module
         for one in points(Package("reference_impl", CATALOGUES))
     )
-    tried = try_operators(REFERENCE, ["deque"], 3, 50, 2)
+    with in_processes(2) as over:
+        tried = try_operators(REFERENCE, ["deque"], 3, 50, over)
     assert len({one.name.partition(":")[0] for one in tried}) == 3

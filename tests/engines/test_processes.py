@@ -18,6 +18,7 @@ from conformance.engines.matrix import Asked, matrix
 from conformance.engines.operators import Subject, try_operators
 from conformance.engines.processes import mapping
 from conformance.engines.variants import try_variants
+from conformance.engines.works import in_processes
 from conformance.ports.changes import CATALOGUES
 from conformance.system.supervisor import adopt_orphans, descendants
 from tests.system.test_processes import is_alive
@@ -142,7 +143,8 @@ def test_a_matrix_has_the_bugs_that_are_known_by_then():
     lines = None
     while not lines:  # how many runs a bug takes is not for this test to say
         looks += 200
-        lines = matrix(names, Asked(("a", "b"), 500, optimal=True, confirmed=True), 1, seen.append, AfterLooks(looks))
+        with in_processes(1, AfterLooks(looks)) as over:
+            lines = matrix(names, Asked(("a", "b"), 500, optimal=True, confirmed=True), over, seen.append)
     assert 0 < len(lines) < len(names)
     for one, other in zip(lines, whole, strict=False):
         assert (one.bug, one.forms) == (other.bug, other.forms)
@@ -151,14 +153,16 @@ def test_a_matrix_has_the_bugs_that_are_known_by_then():
 
 def test_nothing_is_said_of_a_variant_that_was_not_tried_to_the_end():
     names = ["tests.ports.foreign_variants:COUNTS_THE_END", "tests.ports.foreign_variants:TAKES_THE_LAST"]
-    assert try_variants(names, "0", 50, interruption=AfterLooks(20)) == []
+    with in_processes(1, AfterLooks(20)) as over:
+        assert try_variants(names, "0", 50, over) == []
 
 
 def test_operator_mutants_that_were_not_tried_are_missing():
     asked = OnRequest()
     asked.request()
     subject = Subject("reference_impl", "reference", CATALOGUES)
-    assert try_operators(subject, ("deque",), 2, 10, interruption=asked) == []
+    with in_processes(1, asked) as over:
+        assert try_operators(subject, ("deque",), 2, 10, over) == []
 
 
 def test_the_garbage_collector_of_a_new_process_spares_what_is_loaded_and_that_of_this_one_does_not():

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from conformance.cli import cli
 from conformance.engines.variants import try_variant, try_variants
+from conformance.engines.works import in_processes
 from conformance.ports import find_legal_variant, read_legal_variants
 from tests.ports import foreign_variants
 
@@ -37,7 +38,8 @@ def test_a_variant_that_never_differs_tests_nothing():
 
 def test_the_result_is_the_same_with_several_processes():
     names = [f"{HERE}:COUNTS_THE_END", f"{HERE}:TAKES_THE_LAST"]
-    assert try_variants(names, "0", 50, processes=2) == try_variants(names, "0", 50)
+    with in_processes(2) as over:
+        assert try_variants(names, "0", 50, over) == try_variants(names, "0", 50)
 
 
 @pytest.mark.parametrize(

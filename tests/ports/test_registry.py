@@ -41,7 +41,7 @@ def test_known_bugs_of_other_people_are_classes_or_changes_of_text(name, compone
 
 
 def test_a_change_of_text_of_other_people_is_found_by_the_suite():
-    (line,) = matrix(["tests.ports.foreign_bugs:AS_A_CHANGE"], Asked(("a",), 500), 1)
+    (line,) = matrix(["tests.ports.foreign_bugs:AS_A_CHANGE"], Asked(("a",), 500))
     assert line.kills[0].killed
 
 
