@@ -28,6 +28,7 @@ from conformance.campaigns.block import (
 from conformance.campaigns.limit import GRACE_SECONDS
 from conformance.campaigns.names import Names
 from conformance.campaigns.plan import Block, Plan
+from conformance.campaigns.seconds import Watch
 from conformance.driver import Component
 from conformance.engines.apart import failure_of, is_ours, our_known_bugs
 from conformance.engines.corpus import corpus
@@ -67,26 +68,24 @@ def needs_a_worker(plan: Plan, names: Names) -> bool:
     return not (all(map(is_ours, plan.compared)) and plan.sought.keys() <= ours)
 
 
-def attempt_block(plan: Plan, block: Block, names: Names, told: Callable[[int], None] | None = None) -> BlockResult:
+def attempt_block(plan: Plan, block: Block, names: Names, watch: Watch | None = None) -> BlockResult:
     """Run a block: in this process, or in a worker of its own if an implementation is not the suite's own.
-
-    `told` is called now and then while a worker runs; what it raises ends the worker.
 
     Raises: NotWritten. Another error makes it a lost block.
     """
     if not needs_a_worker(plan, names):
-        return attempted(plan, block, lambda: run_block(plan, block, names))
-    worker = BlockWorker(plan, names, told)
+        return attempted(plan, block, lambda: run_block(plan, block, names, watch))
+    worker = BlockWorker(plan, names)
     try:
-        return worker.run(block)
+        return worker.run(block, watch)
     finally:
         worker.close()
 
 
-def attempt_elsewhere(plan: Plan, block: Block, names: Names) -> BlockResult:
+def attempt_elsewhere(plan: Plan, names: Names, block: Block, watch: Watch) -> BlockResult:
     """As `attempt_block`, on a machine whose disk is not that of the campaign: if it refuses, the block is lost."""
     try:
-        return attempt_block(plan, block, names)
+        return attempt_block(plan, block, names, watch)
     except NotWritten as error:
         return lost_block(plan, block, str(error))
 
@@ -103,14 +102,14 @@ class BlockWorker:
         self._relay = relay = Relay(what := ", ".join(plan.compared))
         self._worker = LastingWorker(lambda: Worker(hello, limits, names.components, relay, SERVICE, told), what, told)
 
-    def run(self, block: Block) -> BlockResult:
+    def run(self, block: Block, watch: Watch | None = None) -> BlockResult:
         """Run a block. Raises: NotWritten. Another error makes it a lost block.
 
         What a stranger's implementation leaves in its process must not reach the next block, which would depend on the
         order of blocks.
         """
         try:
-            return attempted(self._plan, block, lambda: self._run(block))
+            return attempted(self._plan, block, lambda: self._run(block, watch or Watch()))
         finally:
             if self._is_careful:
                 self._worker.close()
@@ -120,8 +119,8 @@ class BlockWorker:
         self._worker.close()
         self._relay.finish()
 
-    def _run(self, block: Block) -> BlockResult:
-        parts = _Parts(self._plan, block, self._worker, self._components[block.component])
+    def _run(self, block: Block, watch: Watch) -> BlockResult:
+        parts = _Parts(self._plan, block, self._worker, self._components[block.component], watch)
         numbers = range(block.first, block.first + block.count)
         part = PART if self._is_careful else len(numbers)
         if is_compared(self._plan, block):
@@ -138,8 +137,8 @@ class BlockWorker:
 class _Parts:
     """The parts of one block."""
 
-    def __init__(self, plan: Plan, block: Block, worker: LastingWorker, component: Component) -> None:
-        self._plan, self._block, self._worker, self._component = plan, block, worker, component
+    def __init__(self, plan: Plan, block: Block, worker: LastingWorker, component: Component, watch: Watch) -> None:
+        self._plan, self._block, self._worker, self._component, self._watch = plan, block, worker, component, watch
         self._spent: dict[str, list[str]] = {name: [] for name in plan.implementations}
         self._endings = {name: Endings() for name in plan.implementations}
         self._unexplained = 0
@@ -198,10 +197,13 @@ class _Parts:
 
         If it ended and was in no run, the part is run again, or the block is lost.
         """
+        self._watch.begin()
+        result: BlockResult
         try:
-            result: BlockResult = self._worker.ask(*request)
+            result, seconds = self._worker.ask(*request)
         except Ended as ended:
             if ended.position.side in self._endings:
+                self._watch.lap(ended.position.side)  # the others took a little of it, too
                 return ended
             self._unexplained += 1
             if ended.doubtful and self._unexplained < MOST:
@@ -211,6 +213,7 @@ class _Parts:
                 self.results.append(lost_block(self._plan, self._block, why))
                 queue.drop()
             return None
+        self._watch.add(seconds)
         self.results.append(result)
         if result.lost is not None:
             queue.drop()

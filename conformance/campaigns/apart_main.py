@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib import import_module
 from operator import attrgetter
 
@@ -11,6 +11,7 @@ from conformance.campaigns.apart import Ready, needs_a_worker
 from conformance.campaigns.block import BlockResult, attempted, programs, programs_of, replay_part, run_part, seek_part
 from conformance.campaigns.names import Names
 from conformance.campaigns.plan import Block, Plan
+from conformance.campaigns.seconds import Watch
 from conformance.driver import Program, find_components
 from conformance.engines.check import Found, reduce_failures
 from conformance.engines.position import Followed, Writer
@@ -18,6 +19,9 @@ from conformance.engines.tally import Failure, Signature, Tally
 from conformance.engines.wire import Wire
 from conformance.engines.worker_main import serve
 from conformance.ports import Implementation, Limits
+
+Part = tuple[BlockResult, dict[str, float]]
+"""The result of a part of a block, and how many seconds each implementation took."""
 
 
 class _Service:
@@ -43,29 +47,35 @@ class _Service:
 
     def search(
         self, block: Block, numbers: range, spent: Mapping[str, Iterable[str]], without: Collection[str]
-    ) -> BlockResult:
-        def run() -> BlockResult:
+    ) -> Part:
+        def run(watch: Watch) -> BlockResult:
             numbered = self._writer.numbers(numbers)
-            return run_part(self._plan, block, self._programs(block), numbered, spent, without)
+            return run_part(self._plan, block, self._programs(block), numbered, watch, spent, without)
 
-        return attempted(self._plan, block, run)
+        return self._attempted(block, run)
 
-    def replay(self, block: Block, name: str, numbers: range, spent: Iterable[str]) -> BlockResult:
-        def run() -> BlockResult:
+    def replay(self, block: Block, name: str, numbers: range, spent: Iterable[str]) -> Part:
+        def run(watch: Watch) -> BlockResult:
             program = self._programs(block)[name]
-            return replay_part(self._plan, block, program, name, self._writer.numbers(numbers), spent)
+            return replay_part(self._plan, block, program, name, self._writer.numbers(numbers), watch, spent)
 
-        return attempted(self._plan, block, run)
+        return self._attempted(block, run)
 
-    def seek(self, block: Block, name: str, numbers: range) -> BlockResult:
-        def run() -> BlockResult:
+    def seek(self, block: Block, name: str, numbers: range) -> Part:
+        def run(watch: Watch) -> BlockResult:
             with programs(self._plan, block.component, (name,), self._names) as found:
                 program = found[name]
                 program.implementation.limit(Limits(self._plan.scenario_seconds))
                 self._follow(found)
-                return seek_part(self._plan, block, program, name, self._writer.numbers(numbers))
+                result = seek_part(self._plan, block, program, name, self._writer.numbers(numbers))
+            watch.lap(name)
+            return result
 
-        return attempted(self._plan, block, run)
+        return self._attempted(block, run)
+
+    def _attempted(self, block: Block, run: Callable[[Watch], BlockResult]) -> Part:
+        watch = Watch()
+        return attempted(self._plan, block, lambda: run(watch)), dict(watch.read().each)
 
     def reduce(self, component: str, signature: Signature, failure: Failure) -> Found:
         """Reduce a failure of the only implementation of the plan."""

@@ -16,6 +16,7 @@ from msgspec import Meta, Struct
 from conformance.campaigns.limit import limited
 from conformance.campaigns.names import Names
 from conformance.campaigns.plan import Block, Plan
+from conformance.campaigns.seconds import Watch
 from conformance.driver import Components, Program, Run, run_scenario
 from conformance.engines.audit import audit, is_audited
 from conformance.engines.compare import first_difference, outcome
@@ -148,21 +149,24 @@ def programs_of(
     }
 
 
-def run_block(plan: Plan, block: Block, names: Names) -> BlockResult:
+def run_block(plan: Plan, block: Block, names: Names, watch: Watch | None = None) -> BlockResult:
     """Run the scenarios of a block and, if it is the first one of its component, the corpus, in this process.
 
     Raises: UnusableImplementation, and whatever goes wrong in the suite itself.
     """
     parts, numbers = [], range(block.first, block.first + block.count)
+    watch = watch or Watch()
     if is_compared(plan, block):
         with programs(plan, block.component, plan.compared, names) as found:
-            parts.append(run_part(plan, block, found, numbers))
+            parts.append(run_part(plan, block, found, numbers, watch))
             if has_corpus(block):
                 replayed = range(len(corpus(names.components[block.component])))
-                parts += [replay_part(plan, block, found[name], name, replayed) for name in found]
+                parts += [replay_part(plan, block, found[name], name, replayed, watch) for name in found]
     for name in sought_by(plan, block):  # one after the other: each is a copy of the whole reference
+        watch.begin()
         with programs(plan, block.component, (name,), names) as found:
             parts.append(seek_part(plan, block, found[name], name, numbers))
+        watch.lap(name)
     return joined(plan, block, parts, names.components)
 
 
@@ -171,6 +175,7 @@ def run_part(
     block: Block,
     found: Mapping[str, Program],
     numbers: Iterable[int],
+    watch: Watch,
     spent: Mapping[str, Iterable[str]] = NOBODY,
     without: Collection[str] = (),
 ) -> BlockResult:
@@ -188,9 +193,11 @@ def run_part(
     ]
     patience = Patience(spent.get(plan.baseline, ()))
     differences: dict[tuple[str, str, str], Failure] = {}
+    watch.begin()
     for number, text in () if patience.is_over else numbered_seeds(plan.seed, block.component, numbers):
         audited = is_audited(text)
         scenario, run = _drawn(plan, search, counter, number, text, bool(others))
+        watch.lap(plan.baseline)
         for name, program, counts, left in others:
             if left.is_over or not program.understands(scenario.config):
                 continue
@@ -202,15 +209,15 @@ def run_part(
             counts.add(performed, other, number)
             if other.violation is not None:
                 left.is_over_after(other.violation.signature[1])
-            if scenario.config.interleaving != "whole":
-                continue  # with fine interleaving, turns depend on the locks inside an implementation
-            difference = first_difference(outcome(program.component, run), outcome(program.component, other))
-            if difference is not None:
-                index, operation, field = difference
-                example = Failure(_performed(scenario, scenario.steps[: index + 1]), "", "")
-                known = differences.setdefault((name, operation, field), example)
-                if known is not example:
-                    known.absorb(example)
+            if scenario.config.interleaving == "whole":  # else turns depend on the locks inside an implementation
+                difference = first_difference(outcome(program.component, run), outcome(program.component, other))
+                if difference is not None:
+                    index, operation, field = difference
+                    example = Failure(_performed(scenario, scenario.steps[: index + 1]), "", "")
+                    known = differences.setdefault((name, operation, field), example)
+                    if known is not example:
+                        known.absorb(example)
+            watch.lap(name)
         if run.violation is not None and patience.is_over_after(run.violation.signature[1]):
             break
     counters = {plan.baseline: counter, **{name: counts for name, _, counts, _ in others}}
@@ -250,11 +257,19 @@ def sought_by(plan: Plan, block: Block) -> list[str]:
 
 
 def replay_part(
-    plan: Plan, block: Block, program: Program, name: str, numbers: Iterable[int], spent: Iterable[str] = ()
+    plan: Plan,
+    block: Block,
+    program: Program,
+    name: str,
+    numbers: Iterable[int],
+    watch: Watch,
+    spent: Iterable[str] = (),
 ) -> BlockResult:
     """Replay the scenarios of the corpus that have these numbers on one implementation."""
+    watch.begin()
     with limited(plan.scenario_seconds):
         tally = Tally(failures=replay_corpus(program, numbers, spent))
+    watch.lap(name)
     return BlockResult(plan.digest, block, {name: encode_tally(tally)})
 
 

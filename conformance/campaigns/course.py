@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
-
-from msgspec.structs import replace
 
 from conformance.campaigns import rounds, waves
 from conformance.campaigns.block import BlockResult
 from conformance.campaigns.errors import CampaignError
 from conformance.campaigns.files import WAVE, cure
 from conformance.campaigns.merge import Sum
-from conformance.campaigns.plan import Block, Plan
+from conformance.campaigns.plan import Plan
 from conformance.campaigns.runners import Running
 from conformance.campaigns.waves import BLOCKS, SUM, Totals, Wave
 from conformance.driver import Components
@@ -125,10 +123,13 @@ class Course:
         before = next((one for one in self._known if one.until == work.first), None)
         total = self._sum_of(before)
         places = running.places()
-        until = work.until if work.is_hole else rounds.wave_after(self._plan, *work[1:3], total, places, self._left)
+        left = self._left_before(work.begin)
+        until = work.until
+        if not work.is_hole:
+            until = rounds.wave_after(self._plan, *work[1:3], total, places, self._left, left)
         blocks = range(work.first, until)
         home = waves.made(self._folder, work.number)
-        tasks = rounds.tasks_of(self._due(blocks, work.begin), total, places)
+        tasks = rounds.tasks_of(rounds.due(self._plan, blocks, left), total, places)
         try:
             running.run(tasks, home / BLOCKS, self._tell, self.say)
             waves.check_made(home, self._plan, blocks)
@@ -164,15 +165,14 @@ class Course:
                 begin, end = at, rounds.round_after(self._plan, at, one.steps, one.found)
         return _Work(number, at, end, False, begin) if end > at else None
 
-    def _due(self, blocks: range, begin: int) -> list[Block]:
-        """Return the blocks at these positions, in a round that begins at `begin`, with those who are not run in it."""
-        every = [self._plan.block_at(position) for position in blocks]
+    def _left_before(self, begin: int) -> Mapping[str, tuple[str, ...]]:
+        """Return by component those implementations that are not run in the round that begins at `begin`."""
         if not self._plan.sought:
-            return every
+            return rounds.NOBODY_LEFT
         if self._gone is None or self._gone[0] != begin:
             total = self._sum_of(next((one for one in self._known if one.until == begin), None))
             self._gone = begin, rounds.left_after(self._plan, total)
-        return [replace(one, without=self._gone[1][one.component]) for one in every]
+        return self._gone[1]
 
     def _sum_of(self, wave: _Known | None) -> Sum:
         if wave is None:

@@ -16,6 +16,7 @@ from msgspec import Struct
 from conformance.campaigns.block import BlockResult, Counts, encode_differences, encode_tally
 from conformance.campaigns.plan import Block, Plan
 from conformance.campaigns.rows import Row, difference_of, failure_of, row_of_difference, rows_of_tally, tally_of
+from conformance.campaigns.seconds import UNKNOWN, Seconds
 from conformance.driver import Components
 from conformance.engines.tally import Failure, Tally
 
@@ -51,15 +52,19 @@ class Sum:
     lost: list[LostBlock] = field(default_factory=list)
     ran: dict[str, Ran] = field(default_factory=dict)
     """By component, without the lost blocks."""
+    seconds: dict[tuple[str, str], float] = field(default_factory=dict)
+    """By component and implementation: what it took in these blocks. Without those for which it is not known."""
 
-    def add(self, result: BlockResult, components: Components, seconds: float = 0.0) -> None:
+    def add(self, result: BlockResult, components: Components, seconds: Seconds = UNKNOWN) -> None:
         """Add a block, which was run here or was checked when it was read."""
         block = result.block
         if result.lost is not None:
             self._lose(block, result.lost)
             return
-        self._ran(block.component, 1, block.count, seconds)
+        self._ran(block.component, 1, block.count, seconds.whole)
         self.counts.setdefault(block.component, Counts()).add(result, components)
+        for name in result.tallies:
+            self._took(block.component, name, seconds.each.get(name))
 
     def add_row(self, row: Row, components: Components) -> None:
         """Add a row of a block or of a sum. Raises: ValueError if it lacks a value or cannot be read."""
@@ -74,6 +79,7 @@ class Sum:
             counts = self.counts.setdefault(row.component, Counts())
             if row.kind == "ran":
                 counts.add_tally(row.implementation, tally_of(row), components)
+                self._took(row.component, row.implementation, row.seconds)
             elif row.kind == "failed":
                 counts.add_failure(row.implementation, failure_of(row), components)
             else:
@@ -87,7 +93,9 @@ class Sum:
             yield Row("lost", one.component, one.number, first=one.first, scenarios=one.count, reason=one.reason)
         for component, counts in sorted(self.counts.items()):
             for name, tally in sorted(counts.tallies.items()):
-                yield from rows_of_tally(component, None, name, encode_tally(tally))
+                yield from rows_of_tally(
+                    component, None, name, encode_tally(tally), self.seconds.get((component, name))
+                )
             for difference in encode_differences(counts.differences):
                 yield row_of_difference(component, None, difference)
 
@@ -118,6 +126,10 @@ class Sum:
         ran.blocks += blocks
         ran.scenarios += scenarios
         ran.seconds += seconds
+
+    def _took(self, component: str, name: str, seconds: float | None) -> None:
+        if seconds is not None:
+            self.seconds[component, name] = self.seconds.get((component, name), 0.0) + seconds
 
     def _lose(self, block: Block, why: str) -> None:
         reason = sys.intern(why)  # the same for many blocks

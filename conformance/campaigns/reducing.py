@@ -48,18 +48,19 @@ class Case(Struct, frozen=True):
 def longest_first(cases: Iterable[Case], total: Sum) -> list[Case]:
     """Return cases in an order in which no core waits long at the end. No finding depends on the order.
 
-    What a run takes is estimated from the seconds that a step of the component took in the search.
+    What a run takes is estimated from the seconds that a step of the component took the implementation in the search.
     """
-    steps: dict[str, int] = {}
-    for (_, component), tally in total.tallies().items():
-        steps[component] = steps.get(component, 0) + tally.steps
+    tallies = total.tallies()
 
     def cost(case: Case) -> float:
-        ran = total.ran.get(case.component)
-        each = ran.seconds / steps[case.component] if ran is not None and steps.get(case.component) else 0.0
-        return each * len(case.failure.scenario.steps)
+        tally = tallies.get((case.implementation, case.component))
+        seconds = total.seconds.get((case.component, case.implementation), 0.0)
+        return seconds / tally.steps * len(case.failure.scenario.steps) if tally is not None and tally.steps else 0.0
 
-    return sorted(cases, key=lambda one: (-cost(one), one.implementation, one.component, one.signature))
+    def order(case: Case) -> tuple[object, ...]:
+        return -cost(case), -len(case.failure.scenario.steps), case.implementation, case.component, case.signature
+
+    return sorted(cases, key=order)
 
 
 class Reducer:

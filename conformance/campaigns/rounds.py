@@ -10,7 +10,10 @@ A wave is what is committed at once, so that it is what a driver loses that is k
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from conformance.campaigns.merge import Sum
 from conformance.campaigns.plan import FEWEST_BLOCKS, Block, Plan
@@ -23,6 +26,8 @@ TASK_SECONDS = (5.0, 30.0)
 """How long a task takes: not less, if the wave has the work, so that little is lost at its begin and end."""
 TASKS_PER_CORE = 3
 """In how many tasks the work of a core is divided, so that none waits long for the last one."""
+
+NOBODY_LEFT: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 def round_after(plan: Plan, position: int, steps: int, found: int = 0) -> int:
@@ -64,7 +69,21 @@ def found_in(plan: Plan, total: Sum, component: str) -> tuple[str, ...]:
     return tuple(name for name in plan.sought_in(component) if name in tallies and tallies[name].failures)
 
 
-def wave_after(plan: Plan, position: int, end: int, total: Sum, places: int, seconds: float) -> int:
+def due(plan: Plan, positions: range, left: Mapping[str, tuple[str, ...]]) -> list[Block]:
+    """Return the blocks at these positions, without the implementations that have left."""
+    every = map(plan.block_at, positions)
+    return [replace(one, without=left[one.component]) if one.component in left else one for one in every]
+
+
+def wave_after(
+    plan: Plan,
+    position: int,
+    end: int,
+    total: Sum,
+    places: int,
+    seconds: float,
+    left: Mapping[str, tuple[str, ...]] = NOBODY_LEFT,
+) -> int:
     """Return the position at which a wave ends that begins at a position, in a round that ends at `end`.
 
     It takes about as many seconds, with as many blocks at once as there are places. Without a block that was measured,
@@ -72,20 +91,26 @@ def wave_after(plan: Plan, position: int, end: int, total: Sum, places: int, sec
     """
     if not total.ran:
         return end
-    left = seconds * places
-    for at in range(position, end):
-        left -= cost_of(plan.block_at(at), total)
-        if left <= 0:
+    time_left = seconds * places
+    for at, block in enumerate(due(plan, range(position, end), left), position):
+        time_left -= cost_of(block, total)
+        if time_left <= 0:
             return at + 1
     return end
 
 
 def cost_of(block: Block, total: Sum) -> float:
-    """Return about how many seconds a block takes, from what the blocks of its component took, or those of all."""
+    """Return about how many seconds a block takes, from what the blocks of its component took, or those of all.
+
+    What the implementations took that have left does not count. Those that have not were in all of these blocks.
+    """
     ran = total.ran.get(block.component)
-    every = [ran] if ran is not None and ran.scenarios else list(total.ran.values())
-    scenarios = sum(one.scenarios for one in every)
-    return block.count * sum(one.seconds for one in every) / scenarios if scenarios else TASK_SECONDS[0]
+    every = {block.component: ran} if ran is not None and ran.scenarios else total.ran
+    scenarios = sum(one.scenarios for one in every.values())
+    if not scenarios:
+        return TASK_SECONDS[0]
+    gone = sum(total.seconds.get((component, name), 0.0) for component in every for name in block.without)
+    return block.count * max(0.0, sum(one.seconds for one in every.values()) - gone) / scenarios
 
 
 def tasks_of(blocks: Sequence[Block], total: Sum, places: int) -> list[list[Block]]:

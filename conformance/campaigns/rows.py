@@ -11,8 +11,8 @@ A row is about one block, or about the sum of many. Its `kind` says what it has;
     differed differences from the baseline in one `field` of one `operation`: `count`, `length`, the shortest scenario
 
 `exercise` is JSON: in how many scenarios each property was exercised, and what was done in each setting. `scenario` is
-a scenario file, and `length` the number of its steps. `seconds` is how long a block took: work is divided by it, and no
-result depends on it.
+a scenario file, and `length` the number of its steps. `seconds` is how long a block took (`block`, `lost`), and what an
+implementation took of that (`ran`): work is divided by it, and no result depends on it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from msgspec import Meta, Struct
 
 from conformance.campaigns.block import BlockResult, DifferenceRecord, FailureRecord, Natural, Positive, TallyRecord
 from conformance.campaigns.plan import Block
+from conformance.campaigns.seconds import UNKNOWN, Seconds
 from conformance.engines.exercise import Exercise
 from conformance.scenarios import canonical
 from conformance.scenarios.codec import ScenarioFile
@@ -68,7 +69,7 @@ class Exercised(Struct, frozen=True, forbid_unknown_fields=True):
     """What was done in each setting."""
 
 
-def rows_of(result: BlockResult, seconds: float = 0.0) -> Iterator[Row]:
+def rows_of(result: BlockResult, seconds: Seconds = UNKNOWN) -> Iterator[Row]:
     """Yield the rows of a block, which was run in so many seconds."""
     block = result.block
     if result.lost is not None:
@@ -79,23 +80,25 @@ def rows_of(result: BlockResult, seconds: float = 0.0) -> Iterator[Row]:
             first=block.first,
             scenarios=block.count,
             reason=result.lost,
-            seconds=seconds,
+            seconds=seconds.whole,
         )
         return
     yield Row(
-        "block", block.component, block.number, first=block.first, scenarios=block.count, count=1, seconds=seconds
+        "block", block.component, block.number, first=block.first, scenarios=block.count, count=1, seconds=seconds.whole
     )
     for name, tally in result.tallies.items():
-        yield from rows_of_tally(block.component, block.number, name, tally)
+        yield from rows_of_tally(block.component, block.number, name, tally, seconds.each.get(name))
     for one in result.differences:
         yield row_of_difference(block.component, block.number, one)
 
 
-def rows_of_tally(component: str, block: int | None, name: str, tally: TallyRecord) -> Iterator[Row]:
-    """Yield the rows of what an implementation did, and of each of its failures."""
+def rows_of_tally(
+    component: str, block: int | None, name: str, tally: TallyRecord, seconds: float | None = None
+) -> Iterator[Row]:
+    """Yield the rows of what an implementation did, and of each of its failures. `seconds`: None if nobody knows."""
     exercise = canonical(Exercised(tally.exercised, tally.exercise))
     counts = tally.scenarios, tally.steps, tally.closing_steps
-    yield Row("ran", component, block, name, None, *counts, exercise)
+    yield Row("ran", component, block, name, None, *counts, exercise, seconds=seconds)
     for one in tally.failures:
         yield Row(
             "failed",
@@ -132,6 +135,14 @@ def row_of_difference(component: str, block: int | None, one: DifferenceRecord) 
 def blocks_of(rows: Iterable[Row], plan: str) -> Iterator[BlockResult]:
     """Yield the blocks that have these rows: `rows_of` of each of them, one after the other. `plan`: its digest.
 
+    Raises: as `timed_blocks_of`.
+    """
+    return (result for result, _ in timed_blocks_of(rows, plan))
+
+
+def timed_blocks_of(rows: Iterable[Row], plan: str) -> Iterator[tuple[BlockResult, Seconds]]:
+    """Yield the blocks that have these rows, each with how long it took.
+
     Raises: ValueError, which says what is wrong, if they are not the rows of blocks.
     """
     together: list[Row] = []
@@ -144,7 +155,7 @@ def blocks_of(rows: Iterable[Row], plan: str) -> Iterator[BlockResult]:
         yield _block(together, plan)
 
 
-def _block(rows: list[Row], plan: str) -> BlockResult:
+def _block(rows: list[Row], plan: str) -> tuple[BlockResult, Seconds]:
     head = rows[0]
     if head.kind not in ("block", "lost"):
         raise ValueError(f"a row of the kind {head.kind!r} is of no block")
@@ -156,11 +167,12 @@ def _block(rows: list[Row], plan: str) -> BlockResult:
     if head.kind == "lost":
         if len(rows) > 1:
             raise ValueError(f"the block {block.name} is lost, and yet it has counts")
-        return BlockResult(plan, block, {}, (), _value(head, head.reason))
+        return BlockResult(plan, block, {}, (), _value(head, head.reason)), Seconds(head.seconds or 0.0)
     if head.count != 1:
         raise ValueError(f"the block {block.name} counts {head.count} times")
     tallies, differences = records_of(rows[1:])
-    return BlockResult(plan, block, tallies, differences)
+    each = {row.implementation: row.seconds for row in rows if row.implementation and row.seconds is not None}
+    return BlockResult(plan, block, tallies, differences), Seconds(head.seconds or 0.0, each)
 
 
 def records_of(rows: Iterable[Row]) -> tuple[dict[str, TallyRecord], tuple[DifferenceRecord, ...]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import queue
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
@@ -24,6 +23,7 @@ from conformance.campaigns.merge import fold
 from conformance.campaigns.names import SUITE, Names
 from conformance.campaigns.plan import Block, Plan
 from conformance.campaigns.rows import rows_of
+from conformance.campaigns.seconds import Seconds, Watch
 from conformance.campaigns.waves import MOST_BYTES
 from conformance.campaigns.works import Function, Result, Work
 from conformance.campaigns.works import Keep as KeepResult
@@ -37,7 +37,7 @@ _LOOK_SECONDS = 0.5
 _MOST_THREADS = 100_000
 """More than there will ever be: a thread is made when there is a block for it."""
 
-Keep = Callable[[BlockResult, float], None]
+Keep = Callable[[BlockResult, Seconds], None]
 """Keeps the result of a block that took so many seconds. It is called by the driver, in any order of blocks."""
 
 Say = Callable[[str], None]
@@ -131,7 +131,7 @@ class Here(DoingHere):
 
         with TableWriter(table) as writer:
 
-            def keep(result: BlockResult, seconds: float) -> None:
+            def keep(result: BlockResult, seconds: Seconds) -> None:
                 writer.add(rows_of(result, seconds))
                 tell(result)
 
@@ -164,8 +164,8 @@ class Inline:
         """See `Runner`."""
         worker = BlockWorker(plan, self.names) if needs_a_worker(plan, self.names) else None
 
-        def run(block: Block) -> BlockResult:
-            return attempt_block(plan, block, self.names) if worker is None else worker.run(block)
+        def run(block: Block, watch: Watch) -> BlockResult:
+            return attempt_block(plan, block, self.names, watch) if worker is None else worker.run(block, watch)
 
         def run_all(blocks: Iterator[Block], keep: Keep) -> None:
             for block in blocks:
@@ -218,7 +218,7 @@ class Processes:
         for worker in workers:
             idle.put(worker)
 
-        def run(block: Block) -> tuple[BlockResult, float]:
+        def run(block: Block) -> tuple[BlockResult, Seconds]:
             worker = idle.get()
             try:
                 return timed(worker.run, block)
@@ -266,10 +266,10 @@ class Processes:
                 worker.close()
 
 
-def timed(run: Callable[[Block], BlockResult], block: Block) -> tuple[BlockResult, float]:
+def timed(run: Callable[[Block, Watch], BlockResult], block: Block) -> tuple[BlockResult, Seconds]:
     """Return the result of a block, and how many seconds it took."""
-    began = time.monotonic()
-    return run(block), time.monotonic() - began
+    watch = Watch()
+    return run(block, watch), watch.read()
 
 
 def hand_out(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -31,7 +32,7 @@ def running(plan: Plan, names: Names, tasks: Sequence[Sequence[Block]]) -> Calla
         for batch in numbers:
             for number in batch.column(0).to_pylist():
                 for block in tasks[number]:
-                    yield batch_of(rows_of(*timed(lambda one: attempt_elsewhere(plan, one, names), block)))
+                    yield batch_of(rows_of(*timed(partial(attempt_elsewhere, plan, names), block)))
 
     return run
 

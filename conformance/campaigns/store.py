@@ -6,9 +6,10 @@
     DIR/store/differences.parquet   a row per block, implementation, operation and field that differs from the baseline
     DIR/store/lost.parquet          a row per block that could not be run
     DIR/store/findings.parquet      a row per finding: what a failure of all blocks was reduced to
+    DIR/store/seconds.parquet       a row per block, and one per block and implementation: how long it took
 
-The tables contain only the committed blocks and what was kept of their failures, sorted, so they are the same for every
-runner. They can be written at any time. `result.json` remains the result of the campaign.
+The tables contain only the committed blocks and what was kept of their failures, sorted, so all but the last one are
+the same for every runner. They can be written at any time. `result.json` remains the result of the campaign.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from conformance.campaigns.block import BlockResult, decode
 from conformance.campaigns.kept_outcomes import Kept
 from conformance.campaigns.merge import Sum
 from conformance.campaigns.plan import Plan
+from conformance.campaigns.seconds import Seconds
 from conformance.components import COMPONENTS
 from conformance.driver import Components
 from conformance.engines.tally import Signature
@@ -86,6 +88,7 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("scenario", pa.string()),
         ]
     ),
+    "seconds": pa.schema([*_MINE, ("seconds", pa.float64())]),
 }
 """The schema of each table. The column `scenario` contains a scenario file, which `conformance replay` can run.
 
@@ -95,7 +98,7 @@ reduction if one did, and `cause` the number of its likely cause among those of 
 the campaign has ended."""
 
 Row = dict[str, Any]
-Make = Callable[[BlockResult, Components], Iterator[Row]]
+Make = Callable[[BlockResult, Seconds, Components], Iterator[Row]]
 """Makes the rows of one table from a block."""
 
 
@@ -114,11 +117,11 @@ def write_store(folder: Path, components: Components = COMPONENTS) -> Path:
     try:
         with ExitStack() as closing:
             tables = {name: _Table(store, name, closing) for name in SCHEMAS}
-            for result in waves.all_blocks(folder, plan, components):
+            for result, seconds in waves.all_blocks(folder, plan, components):
                 for name, make in _MAKERS.items():
                     tables[name].add(
                         {"component": result.block.component, "block": result.block.number, **row}
-                        for row in make(result, components)
+                        for row in make(result, seconds, components)
                     )
             tables["findings"].add(_findings(folder, plan, components))
             for table in tables.values():
@@ -170,7 +173,7 @@ def _beside(store: Path, name: str) -> Path:
     return store / f".{name}.parquet.part"
 
 
-def _blocks(result: BlockResult, components: Components) -> Iterator[Row]:
+def _blocks(result: BlockResult, seconds: Seconds, components: Components) -> Iterator[Row]:
     for name, one in sorted(result.tallies.items()):
         yield {
             "implementation": name,
@@ -181,13 +184,13 @@ def _blocks(result: BlockResult, components: Components) -> Iterator[Row]:
         }
 
 
-def _exercised(result: BlockResult, components: Components) -> Iterator[Row]:
+def _exercised(result: BlockResult, seconds: Seconds, components: Components) -> Iterator[Row]:
     for name, one in sorted(result.tallies.items()):
         for slug, count in sorted(one.exercised.items()):
             yield {"implementation": name, "property": slug, "scenarios": count}
 
 
-def _failures(result: BlockResult, components: Components) -> Iterator[Row]:
+def _failures(result: BlockResult, seconds: Seconds, components: Components) -> Iterator[Row]:
     for name, tally in sorted(result.tallies.items()):
         for one in sorted(tally.failures, key=lambda one: (one.property, one.failure_class, one.operation)):
             yield {
@@ -203,7 +206,7 @@ def _failures(result: BlockResult, components: Components) -> Iterator[Row]:
             }
 
 
-def _differences(result: BlockResult, components: Components) -> Iterator[Row]:
+def _differences(result: BlockResult, seconds: Seconds, components: Components) -> Iterator[Row]:
     for one in sorted(result.differences, key=lambda one: (one.implementation, one.operation, one.field)):
         yield {
             "implementation": one.implementation,
@@ -215,7 +218,7 @@ def _differences(result: BlockResult, components: Components) -> Iterator[Row]:
         }
 
 
-def _lost(result: BlockResult, components: Components) -> Iterator[Row]:
+def _lost(result: BlockResult, seconds: Seconds, components: Components) -> Iterator[Row]:
     if result.lost is not None:
         yield {"first": result.block.first, "scenarios": result.block.count, "reason": result.lost}
 
@@ -261,10 +264,17 @@ def _causes(folder: Path, total: Sum, kept: Kept) -> dict[tuple[str, str, Signat
     }
 
 
+def _seconds(result: BlockResult, seconds: Seconds, components: Components) -> Iterator[Row]:
+    yield {"implementation": None, "seconds": seconds.whole}
+    for name, one in sorted(seconds.each.items()):
+        yield {"implementation": name, "seconds": one}
+
+
 _MAKERS: dict[str, Make] = {
     "blocks": _blocks,
     "exercised": _exercised,
     "failures": _failures,
     "differences": _differences,
     "lost": _lost,
+    "seconds": _seconds,
 }

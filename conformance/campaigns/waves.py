@@ -30,8 +30,9 @@ from conformance.campaigns.files import WAVE, WAVES, cure, make_room, read_with_
 from conformance.campaigns.merge import Sum, baseline_steps, fold
 from conformance.campaigns.plan import SCHEMA, Plan
 from conformance.campaigns.rounds import found_in
-from conformance.campaigns.rows import Row, blocks_of
+from conformance.campaigns.rows import Row, timed_blocks_of
 from conformance.campaigns.seal import is_sealed
+from conformance.campaigns.seconds import Seconds
 from conformance.driver import Components
 from conformance.scenarios import SchemaError, canonical
 from conformance.scenarios.names import as_file_name
@@ -148,19 +149,19 @@ def sum_of(folder: Path, plan: Plan, wave: Wave | None, components: Components) 
     return total
 
 
-def blocks_in(folder: Path, plan: Plan, wave: Wave, components: Components) -> Iterator[BlockResult]:
-    """Yield the blocks of a wave, each compared with the plan.
+def blocks_in(folder: Path, plan: Plan, wave: Wave, components: Components) -> Iterator[tuple[BlockResult, Seconds]]:
+    """Yield the blocks of a wave, each compared with the plan, and how long each took.
 
     Raises: SchemaError, which names the file and the cure, if one is missing or damaged, or cannot be of the plan.
     """
     left = {plan.block_at(position) for position in range(wave.first, wave.until)}
     with _told(folder, wave.number, BLOCKS, "these cannot be the blocks of the wave"):
-        for result in blocks_of(_rows(folder, wave.number, BLOCKS, wave.blocks), plan.digest):
+        for result, seconds in timed_blocks_of(_rows(folder, wave.number, BLOCKS, wave.blocks), plan.digest):
             check_block(result, plan, components)
             if result.block not in left:
                 raise ValueError(f"the block {result.block.name} is there twice, or is of another wave")
             left.remove(result.block)
-            yield result
+            yield result, seconds
         if left:
             raise ValueError(f"{len(left)} of its blocks are missing")
 
@@ -186,8 +187,10 @@ def sum_made(home: Path, plan: Plan, until: int, components: Components) -> Sum:
     return fold(rows, components)
 
 
-def all_blocks(folder: Path, plan: Plan, components: Components) -> Iterator[BlockResult]:
+def all_blocks(folder: Path, plan: Plan, components: Components) -> Iterator[tuple[BlockResult, Seconds]]:
     """Yield the blocks of all committed waves in the order of the plan, each compared with it; and each sum with them.
+
+    Each is yielded with how long it took.
 
     Raises: SchemaError, which names the file and the cure, if anything is missing, damaged or another.
     """
@@ -201,9 +204,11 @@ def all_blocks(folder: Path, plan: Plan, components: Components) -> Iterator[Blo
                 f"{cure(home / WAVE)}"
             )
         # Runners write the blocks of a wave in any order.
-        for result in sorted(blocks_in(folder, plan, wave, components), key=lambda one: plan.position_of(one.block)):
+        for result, seconds in sorted(
+            blocks_in(folder, plan, wave, components), key=lambda one: plan.position_of(one[0].block)
+        ):
             total.add(result, components)
-            yield result
+            yield result, seconds
         if _without_seconds(total) != _without_seconds(sum_of(folder, plan, wave, components)):
             raise SchemaError(f"{home / SUM}: this is not what the blocks add up to. {cure(home / WAVE)}")
         at = wave.until

@@ -19,11 +19,13 @@ from conformance.campaigns.block import BlockResult, run_block
 from conformance.campaigns.code import CodeLog, code_of
 from conformance.campaigns.course import Course, ignore
 from conformance.campaigns.runners import Here, Keep, doing_here
+from conformance.campaigns.seconds import Seconds
 
 NAMES = ("reference", "known-bug:B-01")
 COMPONENTS = ("deque", "subpartition")
 WAVE_BLOCKS = 100
 """How many blocks a wave has at most, as if each took some seconds."""
+EACH = {"reference": 0.25, "known-bug:B-01": 0.5}
 SAMPLE = 20
 """How many scenarios of each component are run. All blocks have what they found."""
 
@@ -44,7 +46,7 @@ def fabricate(folder: Path, blocks: int, missing: int = 0) -> Plan:
 
     def run_all(some: Iterator[Block], keep: Keep) -> None:
         for block in some:
-            keep(replace(samples[block.component], block=block), 1.0)
+            keep(replace(samples[block.component], block=block), Seconds(1.0, EACH))
 
     with pytest.MonkeyPatch.context() as patch:
         course_of = Course(folder, plan, names.components, time.monotonic, ignore)

@@ -26,6 +26,7 @@ from conformance.campaigns.apart import attempt_block
 from conformance.campaigns.campaign import finish
 from conformance.campaigns.files import read
 from conformance.campaigns.runners import Here, doing_here
+from conformance.campaigns.seconds import Seconds
 from conformance.campaigns.waves import SUM, numbers
 from conformance.components import COMPONENTS
 from conformance.driver import ANSWERS
@@ -114,7 +115,7 @@ class Backwards(Inline):
     def opened(self, plan):
         def run_all(blocks, keep):
             for block in reversed(list(blocks)):
-                keep(attempt_block(plan, block, self.names), 1.0)
+                keep(attempt_block(plan, block, self.names), Seconds(1.0))
 
         def do_all(function, works, keep):
             doing_here(self.names)(function, works[::-1], keep)
@@ -289,7 +290,7 @@ class Forgetful(Inline):
     def opened(self, plan):
         def run_all(blocks, keep):
             for block in list(blocks)[:-1]:
-                keep(attempt_block(plan, block, self.names), 1.0)
+                keep(attempt_block(plan, block, self.names), Seconds(1.0))
 
         yield Here(self.names, 1, run_all, doing_here(self.names))
 
@@ -299,7 +300,7 @@ class Repeating(Inline):
     def opened(self, plan):
         def run_all(blocks, keep):
             for block in (*(every := list(blocks)), every[0]):
-                keep(attempt_block(plan, block, self.names), 1.0)
+                keep(attempt_block(plan, block, self.names), Seconds(1.0))
 
         yield Here(self.names, 1, run_all, doing_here(self.names))
 

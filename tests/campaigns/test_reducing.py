@@ -25,7 +25,7 @@ from conformance.campaigns import (
     works_worker,
 )
 from conformance.campaigns.block import Counts, encode_tally
-from conformance.campaigns.merge import Ran, Sum
+from conformance.campaigns.merge import Sum
 from conformance.campaigns.outcomes import FindingRecord
 from conformance.campaigns.reducing import Case, Reducer, longest_first
 from conformance.campaigns.reductions import Confirmation, Reduction
@@ -210,9 +210,10 @@ def test_another_failure_is_not_the_one_that_was_found(cases, findings):
 
 def test_the_longest_are_reduced_first(cases):
     def costly(component: str) -> Sum:
-        """A sum in which the steps of a component take long."""
+        """A sum in which the steps of a component take this implementation long, and another one all the same time."""
         counts = {one: Counts({NAME: Tally(scenarios=100, steps=1000)}) for one in PLAN.components}
-        return Sum(counts, ran={one: Ran(1, 100, 99.0 if one == component else 0.1) for one in PLAN.components})
+        mine = {(one, NAME): 99.0 if one == component else 0.1 for one in PLAN.components}
+        return Sum(counts, seconds={**mine, **{(one, "reference"): 500.0 for one in PLAN.components}})
 
     for component in ("chain", "subpartition"):
         ordered = longest_first(reversed(cases), costly(component))

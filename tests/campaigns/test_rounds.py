@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from conformance.campaigns import Plan
 from conformance.campaigns.merge import Ran, Sum
@@ -56,6 +57,16 @@ def total(**seconds: float) -> Sum:
 def test_a_block_costs_what_those_of_its_component_did():
     known = total(deque=1.0, gate=5.0)
     assert [cost_of(ENDLESS.block_at(at), known) for at in range(3)] == [1.0, 5.0, 3.0]
+
+
+def test_a_block_costs_nothing_for_implementations_that_have_left():
+    known = total(deque=1.0, gate=5.0)
+    known.seconds = {("deque", "known-bug:B-D1"): 2.5, ("deque", "reference"): 5.0, ("gate", "known-bug:B-D1"): 10.0}
+    blocks = [replace(ENDLESS.block_at(at), without=("known-bug:B-D1",)) for at in range(3)]
+    assert [cost_of(one, known) for one in blocks] == [0.75, 4.0, 2.375]
+    assert (
+        wave_after(ENDLESS, 30, 60, known, 1, 4.75, {"deque": ("known-bug:B-D1",), "gate": ("known-bug:B-D1",)}) == 32
+    )
 
 
 @pytest.mark.parametrize(

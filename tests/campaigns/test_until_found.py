@@ -102,7 +102,7 @@ def test_a_campaign_that_is_stopped_in_a_round_goes_on_as_it_began_it(whole, tmp
         start(tmp_path / "c", PLAN, Inline(), stop)
     resume(tmp_path / "c", runner)
     assert (tmp_path / "c" / files.RESULT).read_bytes() == (whole / files.RESULT).read_bytes()
-    blocks = list(waves.all_blocks(tmp_path / "c", PLAN, COMPONENTS))
+    blocks = [one for one, _ in waves.all_blocks(tmp_path / "c", PLAN, COMPONENTS)]
     assert [set(one.tallies) - {"reference"} for one in blocks if one.block.component == "deque"] == [
         set(BUGS), {BUGS[0], BUGS[2]}, {BUGS[2]}, {BUGS[2]},
     ]  # fmt: skip
