@@ -19,7 +19,7 @@ from conformance.campaigns.plan import Block, Plan
 from conformance.campaigns.seconds import Watch
 from conformance.driver import Components, Program, Run, run_scenario
 from conformance.engines.audit import audit, is_audited
-from conformance.engines.compare import first_difference, outcome
+from conformance.engines.compare import first_difference, outcomes
 from conformance.engines.corpus import corpus, replay_corpus
 from conformance.engines.exercise import Exercise, cases_of, exercise_of
 from conformance.engines.patience import Patience
@@ -210,7 +210,7 @@ def run_part(
             if other.violation is not None:
                 left.is_over_after(other.violation.signature[1])
             if scenario.config.interleaving == "whole":  # else turns depend on the locks inside an implementation
-                difference = first_difference(outcome(program.component, run), outcome(program.component, other))
+                difference = first_difference(*outcomes(program.component, run, other))
                 if difference is not None:
                     index, operation, field = difference
                     example = Failure(_performed(scenario, scenario.steps[: index + 1]), "", "")

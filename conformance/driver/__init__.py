@@ -4,7 +4,7 @@ It names no component. All engines read the same declarations of steps. They dif
 in what a step means.
 """
 
-from conformance.driver.component import Bound, Component, Components, Defined, Shape, Turned, find_components
+from conformance.driver.component import Bound, Component, Components, Defined, Outcomes, Shape, Turned, find_components
 from conformance.driver.drain import Drain, Each, End, Once, While
 from conformance.driver.judgement import Broken, FailureClass, Judgement, Kind, Level, Unsure, Verdict
 from conformance.driver.ledger import BROKEN, FAILING, NEXT_CALL, Faults, PortLedger
@@ -76,6 +76,7 @@ __all__ = [
     "Never",
     "Once",
     "Operands",
+    "Outcomes",
     "PortLedger",
     "Program",
     "Property",

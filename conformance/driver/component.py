@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -48,6 +48,15 @@ class Bound:
     variants: bool = False
     """If true, the bound limits something else: how many of the operands that are possible in a state the explorer
     tries. It tries the first ones."""
+
+
+class Outcomes(NamedTuple):
+    """What a run comes to, however its implementation works."""
+
+    entries: Sequence[Entry]
+    """Those on which two runs must agree; empty: on nothing."""
+    given: Hashable = ()
+    """What an implementation was free to choose before. Two runs in which it differs need not agree on anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +165,9 @@ class Component:
     settings: Settings = NO_SETTINGS
     """How the settings are distinguished in which steps are performed and properties are judged."""
 
-    outcome: Callable[[Sequence[Entry]], Sequence[Entry]] | None = None
+    outcome: Callable[[Sequence[Entry]], Outcomes] | None = None
     """What two runs of the same steps must agree on, of all entries, if implementations may differ in the order in
-    which they work; empty: on nothing. None: on every entry."""
+    which they work. None: on every entry."""
     turned: Turned | None = None
     contains: tuple[str, ...] = ()
     """The names of the components that it is made of. What is wrong in one of them may show in this one, too."""

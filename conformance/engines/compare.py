@@ -6,6 +6,7 @@ compared, so the texts of errors are not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
@@ -22,12 +23,18 @@ ENABLED = "enabled"
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 
-def outcome(component: Component, run: Run) -> Run:
-    """Returns a run in which, as the component says, only those entries have outcomes on which all must agree. It has
-    no entries if there is nothing to compare."""
+def outcomes(component: Component, left: Run, right: Run) -> tuple[Run, Run]:
+    """Returns two runs of the same steps in which only those entries have outcomes on which both must agree, as the
+    component says. They have no entries if there is nothing to compare."""
     if component.outcome is None:
-        return run
-    shown, agreed = copy(run), component.outcome(run.entries)
+        return left, right
+    found = [component.outcome(run.entries) for run in (left, right)]
+    agreed = [one.entries if found[0].given == found[1].given else () for one in found]
+    return _shown(left, agreed[0]), _shown(right, agreed[1])
+
+
+def _shown(run: Run, agreed: Sequence[Entry]) -> Run:
+    shown = copy(run)
     steps = [Entry(one.step, None) for one in run.entries if not one.closing]
     shown.entries = (*steps, *agreed) if agreed else ()
     return shown

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from conformance.driver import Broken, FailureClass, Log, Program, Run, Violation
 from conformance.engines.batch import generator_of, recording
-from conformance.engines.compare import first_difference, outcome
+from conformance.engines.compare import first_difference, outcomes
 from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.kinds import Kinds, kinds_of
 from conformance.engines.reduce import reduce
@@ -266,7 +266,7 @@ class Differ:
     def _compare(self, left: Run, right: Run) -> _Difference | None:
         """Returns the first difference of two recorded runs, with the properties that each side breaks."""
         if not self._inside:
-            left, right = (outcome(self.program.component, one) for one in (left, right))
+            left, right = outcomes(self.program.component, left, right)
         found = first_difference(left, right, violations=True, resources=self._inside)
         if found is None:
             return None

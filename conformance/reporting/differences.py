@@ -17,7 +17,7 @@ from conformance.components import COMPONENTS
 from conformance.driver import Component, Components, Run
 from conformance.engines import Replay, replay
 from conformance.engines.apart import find
-from conformance.engines.compare import first_difference, outcome
+from conformance.engines.compare import first_difference, outcomes
 from conformance.engines.interruption import NEVER, Interruption, until
 from conformance.engines.kinds import kinds_of
 from conformance.engines.patience import PATIENCE
@@ -153,7 +153,7 @@ def _made(name: str, chosen: Collection[str], components: Components) -> Impleme
 def _seen(one: Difference, left: Replay, right: Replay, component: Component) -> Difference:
     if any(side.violation is not None and side.violation.broken.failure_class in PATIENCE for side in (left, right)):
         return replace(one, why="a side crashed or hung when it was run again")
-    runs = outcome(component, _as_run(left)), outcome(component, _as_run(right))
+    runs = outcomes(component, _as_run(left), _as_run(right))
     found = first_difference(*runs)
     if found is None:
         return replace(one, why="the sides did not differ when it was run again")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from conformance.components import COMPONENTS
 from conformance.driver import Program, Run, run_scenario
-from conformance.engines.compare import first_difference, outcome
+from conformance.engines.compare import first_difference, outcomes
 from conformance.engines.search import Search, seeds
 from conformance.ports import Recovery, find_implementation
 from conformance.scenarios import Scenario
@@ -44,7 +45,7 @@ def recovered_by(design: Recovery) -> Other:
 
 def committed(run: Run) -> list[Any]:
     assert PIPELINE.outcome is not None
-    return [one.outcome.value for one in PIPELINE.outcome(run.entries) if one.outcome is not None]
+    return [one.outcome.value for one in PIPELINE.outcome(run.entries).entries if one.outcome is not None]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_another_engine_comes_to_the_same_outcome():
         if not {step[0] for step in scenario.steps} & {"kill", "end", "cancel"}:
             assert committed(runs[0]) == committed(runs[1])
             assert first_difference(runs[0], runs[1]) is not None
-            assert first_difference(outcome(PIPELINE, runs[0]), outcome(PIPELINE, runs[1])) is None
+            assert first_difference(*outcomes(PIPELINE, *runs)) is None
 
 
 def test_another_outcome_is_a_difference():
@@ -85,3 +86,25 @@ def test_another_outcome_is_a_difference():
     config = PIPELINE.configs[0]
     runs = [run_scenario(program, config, (("supply", 0, count),), record=True) for count in (1, 2)]
     assert committed(runs[0]) != committed(runs[1])
+    less = copy(runs[1])
+    less.entries = (runs[1].entries[0], *runs[0].entries[1:])
+    found = first_difference(*outcomes(PIPELINE, runs[1], less))
+    assert found is not None
+    assert found[1:] == ("output", "value")
+
+
+def test_what_a_restored_job_commits_depends_on_the_cut():
+    """A legal variant reads other splits first, so that its checkpoint is another one: no difference."""
+    programs = [Program(PIPELINE, find_implementation(one)) for one in ("reference", "legal-variant:V-J12")]
+    search = Search(programs[0])
+    others = same = 0
+    for seed in seeds("outc", "pipeline", (45, 46, 47, 50, 51)):
+        scenario, _ = search.run(seed)
+        left, right = (run_scenario(one, scenario.config, scenario.steps, record=True) for one in programs)
+        assert [left.violation, right.violation] == [None, None]
+        assert first_difference(*outcomes(PIPELINE, left, right)) is None
+        is_restored = any(one.step[0] == "restore" and one.outcome is not None for one in left.entries)
+        others += committed(left) != committed(right)
+        same += bool(is_restored and outcomes(PIPELINE, left, right)[0].entries)
+    assert others, "something else is committed"
+    assert same, "most restores are compared"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from conformance.components.pipeline import steps
 from conformance.components.pipeline.ledger import Ledger
-from conformance.driver import Drain, Each, Once, While
-from conformance.ports import CheckpointKind, Until
+from conformance.driver import Drain, Each, Once, Outcomes, While
+from conformance.ports import CheckpointKind, JobCheckpoint, Runs, Until
 from conformance.scenarios import Entry
 
 MOST_TRIES = 24
@@ -16,6 +16,9 @@ MOST_TRIES = 24
 _FEW = 400
 """From more records on, the engine lets its threads work on its own."""
 _IDLE = steps.settle(Until.IDLE.value)
+
+NOTHING = frozenset[object]()
+"""What a job has that is started anew."""
 
 
 def _go_on(ledger: Ledger) -> Any:
@@ -57,13 +60,44 @@ def _rest(ledger: Ledger) -> Sequence[Any]:
     return [*verified, *(steps.output(sink) for sink in ledger.graph.sinks)]
 
 
-def outcome(entries: Sequence[Entry]) -> Sequence[Entry]:
+def outcome(entries: Sequence[Entry]) -> Outcomes:
     """Returns what a run comes to, however threads work and whatever fails: what each sink has committed in the end, if
-    the job is not over then, so that the drain has cancelled it."""
+    the job is not over then, so that the drain has cancelled it.
+
+    A job that was restored by the user has nothing but what is in the checkpoint. What that is depends on how far each
+    thread had come when it was triggered."""
     ended = [one for one in entries if one.closing and one.outcome is not None]
     if steps.cancel() not in [one.step for one in ended]:
-        return ()
-    return [one for one in ended if one.step[0] == steps.output.name]
+        return Outcomes(())
+    cuts = []
+    for one in entries:
+        if one.step[0] == steps.restore.name and one.outcome is not None:
+            cut = _cut(one.outcome.value) if one.step[1] else NOTHING
+            if cut is None:
+                return Outcomes(())
+            cuts.append(cut)
+    return Outcomes([one for one in ended if one.step[0] == steps.output.name], tuple(cuts))
+
+
+def _cut(checkpoint: Any) -> Hashable | None:
+    """Returns how far each split was read in a checkpoint, and where the records are that it holds; None if the engine
+    does not tell."""
+    if not isinstance(checkpoint, JobCheckpoint) or not checkpoint.states:
+        return None
+    offsets = {(split.split, split.offset) for some in checkpoint.states for one in some for split in one.splits}
+    places: dict[tuple[str, int], set[int]] = {}
+    for flight in checkpoint.in_flight:
+        places.setdefault(("edge", flight.edge), set()).update(_numbers(flight.records))
+    for vertex, some in enumerate(checkpoint.states):
+        for one in some:
+            places.setdefault(("state", vertex), set()).update(_numbers(one.records))
+            for prepared in one.prepared:
+                places.setdefault(("prepared", vertex), set()).update(_numbers(prepared.records))
+    return frozenset(offsets), frozenset((*place, frozenset(records)) for place, records in places.items() if records)
+
+
+def _numbers(runs: Runs) -> Iterator[int]:
+    return (number for run in runs for number in range(run.first, run.last + 1, run.step))
 
 
 DRAIN = Drain[Ledger](
