@@ -239,7 +239,7 @@ def _drawn(plan: Plan, search: Search, counter: Counter, number: int, text: str,
     """Draw and run the scenario of a seed text, and count it. If it is audited, run it twice."""
     audited = is_audited(text)
     with limited(plan.scenario_seconds):
-        scenario, run = search.run(text, record=record or audited)
+        scenario, run = search.run(text, record=record or audited, by=plan.manner_of(number))
         if audited and (failure := audit(search.program, scenario, run)) is not None:
             counter.fail(*failure, number)
     counter.add(scenario, run, number)

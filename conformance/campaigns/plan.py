@@ -18,7 +18,9 @@ from conformance.campaigns.errors import CampaignError
 from conformance.campaigns.names import SUITE, Names
 from conformance.driver import Components
 from conformance.engines.apart import our_known_bugs
+from conformance.engines.manners import MANNERS
 from conformance.engines.reduce import BUDGET
+from conformance.engines.search import Manner
 from conformance.ports import Capability, offered_components
 from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.scenarios import canonical
@@ -98,6 +100,9 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
     """The implementations that must fail, each with the only component in which it is run: until a round has found a
     failure of it. Each draws its own scenarios, as a search for it alone does, and its corpus is not replayed. Unset:
     none."""
+    manners: tuple[str, ...] | UnsetType = UNSET
+    """The manners of searching, in which the scenarios are drawn in turn (`conformance.engines.manners`). Unset: those
+    that a search mixes."""
     schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
 
     def __post_init__(self) -> None:
@@ -111,6 +116,11 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
         for name in self.implementations:
             if not is_neutral_line(name):
                 raise ValueError(f"the name of the implementation {name!r} has characters that cannot be seen")
+        if self.manners is not UNSET:
+            if unknown := [name for name in self.manners if name not in MANNERS]:
+                raise ValueError(f"there is no manner {unknown[0]!r}; there are {', '.join(MANNERS)}")
+            if not self.manners:
+                raise ValueError("a campaign with manners of searching needs at least one")
         others = frozenset(self.implementations[1:])
         for name, component in self.sought.items():
             if name not in others:
@@ -127,6 +137,10 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
     def compared(self) -> tuple[str, ...]:
         """The other implementations: the baseline first, and those that replay its scenarios."""
         return tuple(name for name in self.implementations if name not in self.sought)
+
+    def manner_of(self, number: int) -> Manner | None:
+        """Return the manner in which the scenario with a number is drawn; None: as a search draws it."""
+        return None if self.manners is UNSET else MANNERS[self.manners[number % len(self.manners)]]
 
     def sought_in(self, component: str) -> tuple[str, ...]:
         """Return the implementations that are sought in a component."""
@@ -197,11 +211,13 @@ def make_plan(
     budget: int = BUDGET,
     scenario_seconds: float = SCENARIO_SECONDS,
     until_found: bool = False,
+    manners: Sequence[str] = (),
     names: Names = SUITE,
 ) -> Plan:
     """Make a plan, after looking up every implementation and component that it names.
 
     Without `components`, the plan has all components that the baseline offers. Without `block`, `block_size` decides.
+    `manners`: those of searching, of which one that is named twice has twice as many scenarios.
     `until_found`: the suite's own known bugs are run until they are found, each in the component that it is of.
 
     Raises: UnusableImplementation; CampaignError if the plan makes no sense.
@@ -233,6 +249,7 @@ def make_plan(
             seed, tuple(implementations), tuple(components), block, scenarios, steps,
             None if minutes is None else float(minutes),  # as it is read again: the digest of 5 is not that of 5.0
             assume=tuple(assume), scenario_seconds=scenario_seconds, budget=budget, until_found=sought or UNSET,
+            manners=tuple(manners) or UNSET,
         )  # fmt: skip
     except ValueError as error:
         raise CampaignError(f"{_NO_SENSE}: {error}.") from None

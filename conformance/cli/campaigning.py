@@ -35,6 +35,7 @@ from conformance.cli.options import (
     summary_option,
 )
 from conformance.engines import KnownFailure, load_known_failures
+from conformance.engines.manners import MANNERS
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE
 from conformance.system.text import is_neutral_line
 from conformance.system.writing import NotWritten
@@ -60,6 +61,14 @@ def campaign() -> None:
 @click.option(
     "--until-found", is_flag=True, help="Run each known bug in its component only, until a failure of it was found."
 )
+@click.option(
+    "--manner",
+    "manners",
+    metavar="NAME",
+    multiple=True,
+    type=click.Choice(list(MANNERS)),
+    help=f"A manner of searching: {', '.join(MANNERS)}. May be repeated: they take turns.  [default: a mixture]",
+)
 @click.option("--runner", type=click.Choice(RUNNERS), default="auto", show_default=True)
 @master_option
 @conf_option
@@ -78,6 +87,7 @@ def start(
     steps: int | None,
     minutes: float | None,
     until_found: bool,
+    manners: tuple[str, ...],
     runner: str,
     master: str | None,
     conf: tuple[str, ...],
@@ -116,6 +126,7 @@ def start(
         minutes=minutes,
         assume=sorted(capabilities_of(assume)),
         until_found=until_found,
+        manners=manners,
     )
     with _watching(plan.number_of_blocks) as watch:
         result = campaigns.start(folder, plan, chosen, watch)

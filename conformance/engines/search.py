@@ -14,6 +14,7 @@ that is longer than usual, rare steps are rarer, because they include those afte
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import floor
 from random import Random
 from typing import Any, NamedTuple
@@ -109,11 +110,14 @@ _PREEMPTED = 0.15
 which they are allowed."""
 
 
-class _Shaped:
+class Shaped:
     """How the scenarios of one shape of a component are drawn."""
 
     def __init__(self, program: Program, shape: Shape, length: int, only: Tables | None) -> None:
         component = program.component
+        self.shape = shape
+        self.kept: dict[Any, Any] = {}
+        """What the manners of a search keep, by a key of theirs."""
         self.configs = [one for one in program.configs if component.settings.shape(one) == shape.name]
         self.prefixes, self.prefixed = shape.prefixes, shape.prefixed
         self.tables = Manners(component, shape).tables if only is None else lambda manner, draw: only
@@ -125,6 +129,33 @@ class _Shaped:
         """The lives of a long scenario; empty if scenarios have one life."""
 
 
+class Scene(NamedTuple):
+    """What a manner draws the steps of a scenario in."""
+
+    world: World
+    shaped: Shaped
+    length: int
+    """The largest number of steps."""
+    draw: Callable[[], float]
+    given: Any
+    """What the manner has chosen with the configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """A manner of searching: how the configuration and the steps of a scenario are drawn."""
+
+    name: str
+    what: str
+    """What is drawn, in one sentence."""
+    source: str
+    """Where it comes from; empty: it is obvious, or the suite's own."""
+    choose: Callable[[Program, Shaped, Callable[[], float]], tuple[Any, Any]]
+    """Returns a configuration of a shape, and whatever `perform` needs beside it."""
+    perform: Callable[[Search, Scene], None]
+    """Draws the steps and performs them. Raises: Violation."""
+
+
 class Search:
     """Makes and runs random scenarios of one component on one implementation."""
 
@@ -134,14 +165,21 @@ class Search:
         self.length = length
         component = program.component
         there = {component.settings.shape(one) for one in program.configs}
-        self._shapes = [_Shaped(program, one, length, only) for one in component.searched if one.name in there]
+        self._shapes = [Shaped(program, one, length, only) for one in component.searched if one.name in there]
 
-    def run(self, seed: str, record: bool = False, harmless: Known | None = None) -> tuple[Scenario, Run]:
-        """Draw and run one scenario. If `harmless` knows that it does not fail, leave out its drain."""
+    def run(
+        self, seed: str, record: bool = False, harmless: Known | None = None, by: Manner | None = None
+    ) -> tuple[Scenario, Run]:
+        """Draw and run one scenario. If `harmless` knows that it does not fail, leave out its drain.
+
+        `by`: the manner in which it is drawn (`conformance.engines.manners`); None: in one of those described above.
+        """
         program, component = self.program, self.program.component
         draw = Random(seed).random
         shapes = self._shapes
         shaped = shapes[floor(draw() * len(shapes))] if len(shapes) > 1 else shapes[0]
+        if by is not None:
+            return self._run_in(by, shaped, draw, record)
         configs = shaped.configs
         config = configs[floor(draw() * len(configs))]
         manner = draw()
@@ -151,14 +189,14 @@ class Search:
         try:
             world = World(program, config, record)
             if manner >= EVEN and shaped.prefixes and draw() < shaped.prefixed:
-                self._begin(world, shaped.prefixes, draw)
+                self.begin(world, shaped.prefixes, draw)
             turned = component.turned
             if manner >= EVEN and turned is not None and turned.needs <= program.capabilities and draw() < _WINDOWED:
-                length += self._draw_by_priority(world, turned, by_phase, draw)
+                length += self.draw_by_priority(world, turned, by_phase, draw)
             if shaped.lives:
                 self._draw_lives(world, shaped.lives, length, draw)
             else:
-                self._draw_life(world, by_phase, manner, length, draw)
+                self.draw_life(world, by_phase, manner, length, draw)
             known = harmless is not None and harmless(config, tuple(world.performed))
             run = Run(world, 0 if known else world.drain(), None)
         except Violation as violation:
@@ -168,7 +206,22 @@ class Search:
                 world.close()
         return Scenario(component.name, config, tuple(run.performed)), run
 
-    def _begin(self, world: World, prefixes: Sequence[tuple[Step, ...]], draw: Callable[[], float]) -> None:
+    def _run_in(self, manner: Manner, shaped: Shaped, draw: Callable[[], float], record: bool) -> tuple[Scenario, Run]:
+        config, given = manner.choose(self.program, shaped, draw)
+        length = self.length if draw() < _LONG else 1 + floor(draw() * self.length)
+        world = None
+        try:
+            world = World(self.program, config, record)
+            manner.perform(self, Scene(world, shaped, length, draw, given))
+            run = Run(world, world.drain(), None)
+        except Violation as violation:
+            run = Run(world, 0, violation)
+        finally:
+            if world is not None:
+                world.close()
+        return Scenario(self.program.component.name, config, tuple(run.performed)), run
+
+    def begin(self, world: World, prefixes: Sequence[tuple[Step, ...]], draw: Callable[[], float]) -> None:
         """Perform a prefix, which leads to a rare state. Raises: Violation."""
         for step in prefixes[floor(draw() * len(prefixes))]:
             if world.enabled(step) and not self._is_refused(world, step):
@@ -181,12 +234,16 @@ class Search:
         case = world.case(step)
         return case.fails and bool(case.kind.case)
 
-    def _draw_by_priority(self, world: World, turned: Turned, by_phase: Tables, draw: Callable[[], float]) -> int:
+    def draw_by_priority(
+        self, world: World, turned: Turned, by_phase: Tables, draw: Callable[[], float], most: int = 3
+    ) -> int:
         """Let threads work by random priorities, some of which change; at a change, or if nobody may act, an operation
-        begins. Others work while none of the few may. Returns the number of steps. Raises: Violation."""
+        begins. Others work while none of the few may. Returns the number of steps.
+
+        `most`: how many priorities change at most. Raises: Violation."""
         ledger, name, before, phase = world.ledger, turned.step.name, len(world.performed), world.ledger.phase
         priorities = {one: draw() for one in turned.few(ledger, draw)}
-        changes = {floor(draw() * WINDOW): -1 - number for number in range(floor(draw() * 4))}
+        changes = {floor(draw() * WINDOW): -1 - number for number in range(floor(draw() * (most + 1)))}
         for at in range(WINDOW):
             awake = turned.awake(ledger)
             if ledger.phase != phase or not (awake or self._operate(world, by_phase[phase], name, draw)):
@@ -209,7 +266,7 @@ class Search:
                 return True
         return False
 
-    def _draw_life(self, world: World, by_phase: Tables, manner: float, length: int, draw: Callable[[], float]) -> None:
+    def draw_life(self, world: World, by_phase: Tables, manner: float, length: int, draw: Callable[[], float]) -> None:
         """Perform steps until the length is reached, or little can happen any more. Raises: Violation."""
         if world.config.interleaving == "fine":
             habit = HABITS[floor(draw() * len(HABITS))] if manner >= EVEN else _EVEN_HABIT
@@ -233,7 +290,7 @@ class Search:
             idle = False
             while not idle and (before := len(performed)) < end:
                 by_phase = wild if self._ways_out(world) else tame
-                self._draw_life(world, by_phase, manner, min(before + _IDLE, end), draw)
+                self.draw_life(world, by_phase, manner, min(before + _IDLE, end), draw)
                 idle = all(step[0] in observations for step in performed[before:])
             if len(performed) + 2 <= length:
                 patience = _IDLE_LIVES if self._begin_again(world, draw) or not idle else patience - 1

@@ -107,3 +107,13 @@ def test_a_damaged_plan_says_what_is_wrong():
     ):
         with pytest.raises(msgspec.ValidationError, match=expected):
             msgspec.convert(raw | change, Plan)
+
+
+def test_manners_take_turns_by_the_numbers_of_scenarios():
+    plan = make_plan("s", TWO, ["deque"], scenarios=10, manners=("uniform", "swarm", "uniform"))
+    drawn = [plan.manner_of(number) for number in range(4)]
+    assert [one.name for one in drawn if one is not None] == ["uniform", "swarm", "uniform", "uniform"]
+    assert msgspec.json.decode(canonical(plan), type=Plan) == plan
+    assert make_plan("s", TWO, ["deque"], scenarios=10).manner_of(0) is None
+    with pytest.raises(CampaignError, match="there is no manner 'swam'; there are uniform, weighted, prefixes, swarm"):
+        make_plan("s", TWO, ["deque"], scenarios=10, manners=("swam",))

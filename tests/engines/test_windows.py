@@ -37,7 +37,7 @@ def test_who_may_act_and_has_the_highest_priority_works():
     tables = Manners(PIPELINE, PIPELINE.searched[0]).tables(0.5, random)
     before = len(played.performed)
     turned = Turned(work, seen, lambda ledger, draw: [FIRST, SECOND])
-    count = search._draw_by_priority(played, turned, tables, lambda: next(draws, None) or random())
+    count = search.draw_by_priority(played, turned, tables, lambda: next(draws, None) or random())
     assert 20 < count <= WINDOW
     worked = [step[1:] for step in played.performed[before:] if step[0] == work.name]
     expected = [
