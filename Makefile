@@ -187,8 +187,11 @@ pace: venv ## the speed of every search against the commit BEFORE, into reports/
 bench: venv ## the benchmarks, one at a time
 	$(BIN)/pytest -m benchmark
 
+# Results are kept in a folder: after a stop, the same command goes on. Other code needs another folder.
+kept = --into build/$(1) --runner $(RUNNER) --processes $(PROCESSES)
+
 kill-matrix: venv ## every known bug, over 20 seeds, into reports/
-	$(CONFORMANCE) bugs --seeds 20 --processes $(PROCESSES) --optimal --confirm --operators 300 \
+	$(CONFORMANCE) bugs --seeds 20 $(call kept,kill-matrix) --optimal --confirm --operators 300 \
 	  --reasons reports/operator-mutants.toml --report reports/kill-matrix.md --json reports/kill-matrix.json
 
 hypothesis: venv ## how well Hypothesis finds and shrinks 20 known bugs, into reports/; ten minutes
@@ -204,12 +207,12 @@ reach: venv ## which known bugs of other components a search of whole jobs finds
 	$(BIN)/python -m tests.engines.reach reports/reach.md
 
 variants: venv ## every legal variant in 20,000 scenarios, into reports/
-	$(CONFORMANCE) variants --processes $(PROCESSES) --corpus tests/corpus/legal_variants \
+	$(CONFORMANCE) variants $(call kept,variants) --corpus tests/corpus/legal_variants \
 	  --report reports/legal-variants.md --json reports/legal-variants.json
 
 exercise: venv ## in which settings the references put each property to the test, into reports/
-	$(CONFORMANCE) check --scenarios 3000 --implementation reference --implementation reference-in-memory \
-	  --implementation reference-recover-first --exercise reports/exercise.md
+	$(CONFORMANCE) check --scenarios 3000 $(call kept,exercise) --implementation reference \
+	  --implementation reference-in-memory --implementation reference-recover-first --exercise reports/exercise.md
 
 trials: venv ## campaigns whose processes are killed at random, and hostile programs and files, into reports/
 	$(BIN)/python -m tests.campaigns.kills reports/kills.md
@@ -260,6 +263,7 @@ endef
 
 nightly: test ## the test command, then the slow tests, kill matrix, legal variants, explorations, trials, coverage
 	$(PYTEST) -m slow
+	rm -rf build/kill-matrix build/variants build/exercise
 	$(MAKE) kill-matrix likely-causes reach hypothesis jobs variants explore trials coverage
 
 clean: ## remove what make built, except the virtual environment

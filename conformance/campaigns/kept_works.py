@@ -189,7 +189,7 @@ class Folder:
                 f"{path} has results about {written.works}, and not about {works}. Name another folder."
             )
         if changes := written.code.changes(plan.code):
-            raise CampaignError(f"{path} was written by other code: {changes[0]}. Name a new folder.")
+            raise CampaignError(f"{path} was written by other code: {changes[0]}. Delete it, or name another folder.")
         make_folder(path / files.RESULTS)
         for part in (path / files.RESULTS).glob(".*.part"):
             part.unlink(missing_ok=True)

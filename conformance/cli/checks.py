@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 
 from conformance import reporting
+from conformance.campaigns.checks import check_all, works_of
 from conformance.cli.options import notes
+from conformance.cli.working import Runner
 from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines import Check, Differ, KnownFailure, Standing, standing
@@ -40,7 +43,10 @@ class Searching:
         limits: Limits,
         in_process: bool,
         interruption: Interruption,
+        runner: Runner,
     ) -> None:
+        """`runner`: where it searches, if it is in works that a folder keeps."""
+        self._runner = runner
         self._call = call
         self._assumed = assumed
         self._entries = entries
@@ -53,6 +59,9 @@ class Searching:
 
         Once it is interrupted, nothing more is begun, and the results say what is missing.
         """
+        if self._runner.into is not None:
+            yield from self._kept(wanted)
+            return
         against = self._call.against
         with ExitStack() as stack:
             baseline = None
@@ -62,10 +71,27 @@ class Searching:
                 with closing(one.implementation):
                     yield self._checked(one, baseline)
 
+    def _kept(self, wanted: Sequence[Wanted]) -> Iterator[reporting.Checked]:
+        """Yield as `results` does, once all works are done."""
+        call = self._call
+        programs = [(one.name, program) for one in wanted for program in self._programs(one).values()]
+        total = sum(works_of(program, call.scenarios) for _, program in programs)
+        with (
+            reporting.progress_bar(notes, "parts of the search", total) as advance,
+            self._runner.over("checks", self._interruption, lambda done: advance(done, 0)) as over,
+        ):
+            checks = iter(check_all(programs, call.seed, call.scenarios, over))
+        for one in wanted:
+            with closing(one.implementation):
+                yield self._concluded(one, list(islice(checks, len(one.components))))
+
+    def _programs(self, one: Wanted) -> dict[str, Program]:
+        return {name: Program(COMPONENTS[name], one.implementation, self._assumed) for name in one.components}
+
     def _checked(self, one: Wanted, baseline: Implementation | None) -> reporting.Checked:
         count = self._call.scenarios
         checks: list[Check] = []
-        programs = {name: Program(COMPONENTS[name], one.implementation, self._assumed) for name in one.components}
+        programs = self._programs(one)
         done = 0
         with reporting.progress_bar(
             notes, one.name, count * sum(program.shares() for program in programs.values())
@@ -73,6 +99,9 @@ class Searching:
             for component in until(self._interruption, one.components):
                 checks.append(self._check(programs[component], baseline, partial(advance, done)))
                 done += count * programs[component].shares()
+        return self._concluded(one, checks)
+
+    def _concluded(self, one: Wanted, checks: Sequence[Check]) -> reporting.Checked:
         begun, rest = one.components[: len(checks)], one.components[len(checks) :]
         now = Standing({}, ())
         if begun:

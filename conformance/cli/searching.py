@@ -35,6 +35,7 @@ from conformance.cli.options import (
     step_seconds_option,
     summary_option,
 )
+from conformance.cli.working import Runner, runner_options
 from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines import load_known_failures
@@ -45,6 +46,7 @@ from conformance.engines.recognition import Recognition
 from conformance.engines.scope import ScopeError, scope_of
 from conformance.ports import Limits, find_implementation
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, INTERRUPTED, VIOLATION, status_in_words
+from conformance.system.text import neutral_line
 from conformance.system.writing import NotWritten
 
 
@@ -87,6 +89,8 @@ from conformance.system.writing import NotWritten
     type=TO_FILE,
     help="Write in which settings each property was judged (Markdown), and all counts beside it (JSON).",
 )
+@runner_options
+@click.option("--processes", type=click.IntRange(1), help="With --into.  [default: one for each core]")
 @all_option
 @step_seconds_option
 @memory_option
@@ -99,10 +103,21 @@ def check(
     assume: tuple[str, ...], known_path: Path | None, report_folder: Path | None, page: Path | None,
     against: str | None, exercise_page: Path | None, everything: bool, step_seconds: float, memory: int,
     in_process: bool, ctrf_path: Path | None, summary_path: Path | None, json_path: Path | None,
+    into_path: Path | None, runner_name: str | None, master: str | None, conf: tuple[str, ...], processes: int | None,
 ) -> int:  # fmt: skip
     """Search for violations, and print a verdict for every property."""
     assumed = capabilities_of(assume)
     check_components(components)
+    runner = Runner(into_path, runner_name, master, conf, processes)
+    runner.check()
+    if processes is not None and into_path is None:
+        raise click.UsageError("--processes goes with --into")
+    if into_path is not None and (engine != "random" or against is not None):
+        raise click.UsageError("--into keeps parts of a search at random, without --against")
+    if into_path is not None and (strangers := [one for one in implementations if not is_ours(one)]):
+        raise click.UsageError(
+            f"--into has no guard for {neutral_line(strangers[0])}, which is not the suite's own; a campaign has"
+        )
     if page is not None:
         check_page(page)
     if report_folder is not None:
@@ -123,7 +138,7 @@ def check(
     reports: list[reporting.Report] = []
     refused: NotWritten | None = None
     with interruptible() as interruption:
-        for one in Searching(call, assumed, entries, limits, in_process, interruption).results(wanted):
+        for one in Searching(call, assumed, entries, limits, in_process, interruption, runner).results(wanted):
             everybody.append(one)
             name, implementation = one.name, one.implementation
             if report_folder is not None:

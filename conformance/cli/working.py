@@ -13,7 +13,7 @@ from conformance import campaigns
 from conformance.campaigns.kept_works import into
 from conformance.cli.destinations import TO_FOLDER
 from conformance.cli.guarding import following, guarded_by_names, is_guarded, stranger_among
-from conformance.cli.options import conf_option, master_option, notes
+from conformance.cli.options import RUNNERS, conf_option, master_option, notes
 from conformance.engines.interruption import Interruption
 from conformance.engines.works import Over, in_processes
 from conformance.ports import Limits
@@ -29,13 +29,14 @@ class Runner(NamedTuple):
     name: str | None
     master: str | None
     conf: tuple[str, ...]
-    processes: int
+    processes: int | None
+    """How many at once; None: as many as there are cores."""
 
     def check(self) -> None:
         """Raise a click.UsageError if the options do not go together."""
         if self.into is None and (self.name, self.master, self.conf) != (None, None, ()):
             raise click.UsageError("--runner, --master and --conf go with --into, which a runner fills")
-        if (self.master is not None or self.conf) and self.name != "spark":
+        if (self.master is not None or self.conf) and self.name not in ("auto", "spark"):
             raise click.UsageError("--master and --conf go with --runner spark")
 
     def guarded(self, names: tuple[str, ...], scheme: str, group: str, limits: Limits) -> int | None:
@@ -50,10 +51,12 @@ class Runner(NamedTuple):
     def over(self, works: str, interruption: Interruption, told: Callable[[int], None]) -> Iterator[Over]:
         """Yield what does works. `told` is called with the number of those that are done if a folder keeps them."""
         if self.into is None:
-            with in_processes(1 if is_guarded() else self.processes, interruption, following()) as over:
+            with in_processes(1 if is_guarded() else self.processes or 1, interruption, following()) as over:
                 yield over
             return
-        runner, _ = campaigns.choose(self.name or "processes", self.master, self.processes, conf=self.conf)
+        runner, note = campaigns.choose(self.name or "processes", self.master, self.processes, conf=self.conf)
+        if note is not None:
+            notes.print(note)
         with into(self.into, works, runner, told, notes.print, interruption) as over:
             yield over
 
@@ -64,7 +67,7 @@ def runner_options(command: Command) -> Command:
         conf_option,
         master_option,
         click.option(
-            "--runner", "runner_name", type=click.Choice(["inline", "processes", "spark"]),
+            "--runner", "runner_name", type=click.Choice(RUNNERS),
             help="With --into.  [default: processes]",
         ),
         click.option(

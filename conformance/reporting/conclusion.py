@@ -103,7 +103,7 @@ def status_of_check(everybody: Iterable[Checked]) -> int:
     statuses = [CONFORMS]
     for one in everybody:
         statuses += [status_of(check.found, one.standing) for check in one.checks]
-        statuses += [INCONCLUSIVE for check in one.checks if check.idle]
+        statuses += [INCONCLUSIVE for check in one.checks if check.idle or check.interrupted]
         statuses += [VIOLATION for _ in one.standing.fixed]
     return worst(statuses)
 

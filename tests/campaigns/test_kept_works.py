@@ -13,7 +13,17 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from conformance.campaigns import CampaignError, Inline, Processes, Runner, Spark, files, kept_works, works_worker
+from conformance.campaigns import (
+    CampaignError,
+    Inline,
+    Processes,
+    Runner,
+    Spark,
+    checks,
+    files,
+    kept_works,
+    works_worker,
+)
 from conformance.campaigns.code import Code
 from conformance.campaigns.kept_works import Agenda, Given, into
 from conformance.campaigns.lock import held
@@ -175,7 +185,7 @@ def test_a_folder_is_for_one_kind_of_works_and_one_code(folder, monkeypatch):
     with held(folder), pytest.raises(CampaignError, match="is being run by"):
         tried(folder, Refusing())
     monkeypatch.setattr(kept_works, "code_by_names", lambda *more: Code({}, {}))
-    with pytest.raises(CampaignError, match=r"was written by other code: .*\. Name a new folder"):
+    with pytest.raises(CampaignError, match=r"was written by other code: .*\. Delete it, or name another"):
         tried(folder, Refusing())
 
 
@@ -188,11 +198,15 @@ def test_a_folder_of_other_files_stays_as_it_is(tmp_path):
 
 # ---- commands --------------------------------------------------------------------------------------------------------
 def run(*arguments: object) -> int:
+    return called(*arguments)[0]
+
+
+def called(*arguments: object) -> tuple[int, str]:
+    """The status of a command, and what it says on stderr."""
     done = CliRunner().invoke(cli, [str(one) for one in arguments], standalone_mode=False)
     if done.exception is not None:
         raise done.exception
-    status: int = done.return_value
-    return status
+    return done.return_value, done.stderr
 
 
 def test_the_kill_matrix_of_a_folder_is_that_of_the_command_and_grows(tmp_path, capfd):
@@ -224,6 +238,33 @@ def test_the_page_of_legal_variants_is_the_same_bytes(tmp_path, capfd):
     assert run(*asked, "--report", pages[0]) == 0
     assert run(*asked, "--report", pages[1], "--into", tmp_path / "works", "--runner", "inline") == 0
     assert pages[0].read_bytes() == pages[1].read_bytes()
+
+
+def test_a_check_in_parts_comes_to_the_same_bytes(tmp_path, capfd):
+    """Some scenarios of the bug fail, and those of the corpus, too. 501 scenarios are two parts."""
+    asked = ("check", "--implementation", "reference", "--implementation", "known-bug:B-D1", "--component", "deque")
+    kept = ("--into", tmp_path / "works", "--runner", "inline")
+    for name, options in (("one", ()), ("other", kept), ("again", kept)):
+        home = tmp_path / name
+        home.mkdir()
+        files_of = ("--exercise", home / "exercise.md", "--json", home / "result.json", "--report", home / "page.md")
+        assert run(*asked, "--scenarios", 501, *files_of, *options) == 1
+        assert len((tmp_path / "one" / "exercise.md").read_text().splitlines()) > 10
+        for path in (tmp_path / "one").iterdir():
+            assert path.is_dir() or path.read_bytes() == (home / path.name).read_bytes(), path.name
+    found = json.loads((tmp_path / "again" / "result.json").read_text())["implementations"][1]["findings"]
+    assert found
+    assert len(results(tmp_path / "works")) == 2 * 3 + len(found)
+
+
+def test_a_check_whose_parts_fail_is_inconclusive(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr(checks, "search_range", lambda *more: 1 / 0)
+    asked = ("check", "--component", "deque", "--scenarios", 20, "--into", tmp_path / "works", "--runner", "inline")
+    status, said = called(*asked)
+    assert status == 3
+    assert "has no result: ZeroDivisionError" in said
+    monkeypatch.undo()
+    assert run(*asked) == 0
 
 
 @pytest.mark.parametrize(
