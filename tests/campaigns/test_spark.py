@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from conformance.campaigns import (
     CampaignError,
@@ -69,6 +71,25 @@ def test_an_implementation_that_ends_its_process_costs_nobody_else_anything(tmp_
     plan = make_plan("spark", names, ["deque", "subpartition"], scenarios=4, block=4)
     result = start(tmp_path / "spark", plan, Spark(workers=2, attempts=2))
     assert result.lost_blocks == ()
+    start(tmp_path / "inline", plan, Inline())
+    assert (tmp_path / "spark" / "result.json").read_bytes() == (tmp_path / "inline" / "result.json").read_bytes()
+
+
+@pytest.mark.slow  # a JVM of its own, and a program of its own for each block
+@spark_test
+def test_a_program_of_json_lines_comes_to_the_same_bytes(tmp_path):
+    name = "reference-recover-first"
+    program = f"jsonl:{shlex.join([sys.executable, '-m', 'conformance.bridges.jsonl', 'serve', name])}"
+    plan = make_plan("spark", ["reference", program, name], ["subpartition"], scenarios=12, block=6, budget=40)
+    result = start(tmp_path / "spark", plan, Spark(workers=2))
+    assert result.lost_blocks == ()
+    parts = {one.name: one.components[0] for one in result.implementations}
+    assert parts[program] == parts[name], "what is behind the program"
+    one, other = (
+        [replace(found, implementation="") for found in result.differences if found.implementation == of]
+        for of in (program, name)
+    )
+    assert one == other
     start(tmp_path / "inline", plan, Inline())
     assert (tmp_path / "spark" / "result.json").read_bytes() == (tmp_path / "inline" / "result.json").read_bytes()
 
