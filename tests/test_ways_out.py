@@ -31,6 +31,8 @@ OF_RICH = frozenset(
     {
         "Console",
         "ConsoleOptions",
+        "Group",
+        "Live",
         "RenderableType",
         "RenderResult",
         "Measurement",

@@ -28,7 +28,7 @@ from conformance.campaigns.result import (
 from conformance.campaigns.runners import Inline, Processes, Runner
 from conformance.campaigns.so_far import SoFar, has_ended, so_far
 from conformance.campaigns.spark_runner import Spark
-from conformance.campaigns.status import Status, status
+from conformance.campaigns.status import Status, status, watch
 
 __all__ = [
     "Advance",
@@ -71,5 +71,6 @@ __all__ = [
     "so_far",
     "start",
     "status",
+    "watch",
     "why_unchecked",
 ]

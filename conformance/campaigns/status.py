@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -12,6 +14,13 @@ from conformance.campaigns.plan import SCHEMA
 from conformance.campaigns.waves import Totals
 from conformance.components import COMPONENTS
 from conformance.driver import Components
+
+WATCH_SECONDS = 2.0
+"""How often the progress is read. That takes some milliseconds."""
+
+
+def _wait() -> None:
+    time.sleep(WATCH_SECONDS)
 
 
 class FoundSoFar(Struct, frozen=True, rename={"failure_class": "class"}):
@@ -40,6 +49,22 @@ class Status(Struct, frozen=True):
     finished: bool
     held_by: str | None
     schema: int = SCHEMA
+
+
+def watch(folder: Path, components: Components = COMPONENTS, wait: Callable[[], object] = _wait) -> Iterator[Status]:
+    """Yield the progress of a campaign now, and whenever it has changed, as long as a process runs it.
+
+    `wait` is called before it is read again. Raises: as `status`.
+    """
+    before = None
+    while True:
+        now = status(folder, components)
+        if now != before:
+            yield now
+        if now.held_by is None:
+            return
+        before = now
+        wait()
 
 
 def status(folder: Path, components: Components = COMPONENTS) -> Status:

@@ -225,13 +225,17 @@ def _runner_of(folder: Path, chosen: tuple[str, ...], command: str = "resume") -
 
 @campaign.command(name="status")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--watch", is_flag=True, help="Show each change, as long as a process runs the campaign.")
 @click.option("--store", is_flag=True, help="Also check all waves, and write tables of them.")
 @json_option
-def campaign_status(folder: Path, store: bool, json_path: Path | None) -> int:
+def campaign_status(folder: Path, watch: bool, store: bool, json_path: Path | None) -> int:
     """Show the progress of a campaign, what it has found so far, and how to continue it."""
-    now = campaigns.status(folder)
-    for line in reporting.status_lines(now, folder):
-        out.print(line, soft_wrap=True)
+    if watch:
+        now = reporting.watch_status(out, campaigns.watch(folder), folder)
+    else:
+        now = campaigns.status(folder)
+        for line in reporting.status_lines(now, folder):
+            out.print(line, soft_wrap=True)
     if json_path is not None:
         reporting.write_json(json_path, msgspec.to_builtins(now))
     if store:

@@ -89,6 +89,7 @@ from conformance.reporting.tables import (
 from conformance.reporting.trials import print_bugs, print_variants
 from conformance.reporting.unexercised import explanation_lines
 from conformance.reporting.verdicts import Remark, Tried, Verdicts, tried_in_check
+from conformance.reporting.watching import watch_status
 from conformance.system.packaged import chapter_file, specification_folder
 from conformance.system.writing import write_json, write_text
 
@@ -188,6 +189,7 @@ __all__ = [
     "variants_text",
     "verdict_tables",
     "verdicts_of_check",
+    "watch_status",
     "with_judged",
     "without_judged",
     "write_bug_report",
