@@ -143,7 +143,7 @@ class Course:
                 "blocks must see this folder at the same path."
             ) from None
         totals = waves.totals_of(self._plan, total)
-        wave = waves.commit(self._folder, Wave(self._plan.digest, work.number, work.first, until, totals))
+        wave = waves.commit(self._folder, home, Wave(self._plan.digest, work.number, work.first, until, totals))
         self._known = sorted([*self._known, _known(wave)])
         self._sum = work.number, total
         self._totals = totals if not work.is_hole else self._totals

@@ -520,6 +520,10 @@ def _why(words: IO[bytes], error: Exception) -> str:
 
 
 def _gist(text: str) -> str:
-    """Return the message of an error without its Java stack, in at most 400 characters."""
-    lines = [line.strip() for line in text.splitlines()]
-    return " ".join(line for line in lines if line and not line.startswith(("at ", "...")))[:400].rstrip(".")
+    """Return the message of an error without its stacks of Java and Python, in at most 400 characters."""
+    lines, within = [], False
+    for line in text.splitlines():
+        within = line.strip().startswith("Traceback (most recent") or (within and line[:1].isspace())
+        if not within and (found := line.strip()) and not found.startswith(("at ", "...")):
+            lines.append(found)
+    return " ".join(lines)[:400].rstrip(".")

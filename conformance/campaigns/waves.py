@@ -4,9 +4,10 @@
     DIR/waves/NUMBER/sum/*.parquet      the sum of all blocks of this wave and of those before it
     DIR/waves/NUMBER/wave.json          which blocks it has, and the name, size and checksum of each of these files
 
-A wave counts if it has a `wave.json`, which is written last. What was written without one is removed when the campaign
-goes on. The blocks of a wave follow those of the wave before it in the order of the plan, so that the newest sum is
-that of the first so many blocks of the plan.
+A wave is made in a folder of its own, DIR/waves/NUMBER-TOKEN, and counts as soon as that is renamed, with everything
+in it. What does not count is removed when the campaign goes on. Until a runner has noticed that its driver was killed,
+it may write: into a folder that nobody will look at again. The blocks of a wave follow those of the wave before it in
+the order of the plan, so that the newest sum is that of the first so many blocks of the plan.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import secrets
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -232,11 +234,11 @@ def totals_of(plan: Plan, total: Sum) -> Totals:
 
 
 def made(folder: Path, number: int) -> Path:
-    """Make the folders of a wave that is to be run, and return the one of the wave.
+    """Make the folders of a wave that is to be run, and return the one of the wave, which no other driver has.
 
     Raises: CampaignError if one of them is a link; NotWritten.
     """
-    home = home_of(folder, number)
+    home = folder / WAVES / f"{number}-{secrets.token_hex(4)}"
     make_room(folder, home / BLOCKS / WAVE)
     return home
 
@@ -246,12 +248,11 @@ def tables_of(home: Path, name: str) -> list[Path]:
     return sorted(home / name / one for one in os.listdir(home / name) if one.endswith(ENDING) and one[0] not in "._")
 
 
-def commit(folder: Path, wave: Wave) -> Wave:
-    """Make a wave count whose tables are written. `wave` names no files yet. Return the wave with its files.
+def commit(folder: Path, home: Path, wave: Wave) -> Wave:
+    """Make a wave count whose tables are written into `home`. `wave` names no files yet. Return it with its files.
 
     What runners have left beside the tables is removed. Raises: NotWritten.
     """
-    home = home_of(folder, wave.number)
     found = {name: tuple(map(_file, tables_of(home, name))) for name in (BLOCKS, SUM)}
     for name in (BLOCKS, SUM):
         for one in os.listdir(home / name):
@@ -259,6 +260,11 @@ def commit(folder: Path, wave: Wave) -> Wave:
                 _remove(home / name / one)
     made = replace(wave, blocks=found[BLOCKS], sum=found[SUM])
     write_sealed(folder, home / WAVE, made)
+    place = home_of(folder, wave.number)
+    with naming(place):
+        if not (place / WAVE).exists():
+            _remove(place)  # somebody has deleted that file, and the wave is run again
+        home.rename(place)
     return made
 
 
@@ -271,14 +277,20 @@ def _file(path: Path) -> TableFile:
 
 def tidy(folder: Path) -> None:
     """Remove the waves that were not committed. The caller must hold the lock."""
-    for number in _all_numbers(folder):
-        if not (home_of(folder, number) / WAVE).exists():
-            _remove(home_of(folder, number))
+    for home in uncounted(folder):
+        _remove(home)
+
+
+def uncounted(folder: Path) -> list[Path]:
+    """Return the folders of waves that were not committed."""
+    every = (folder / WAVES / name for name in _names(folder))
+    return [one for one in every if not (_NUMBER.fullmatch(one.name) and (one / WAVE).exists())]
 
 
 def _remove(path: Path) -> None:
+    """Remove a file or a folder. What a runner writes into it at the same time may stay, and counts for nothing."""
     if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
+        shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
 
@@ -312,8 +324,11 @@ def _told(folder: Path, number: int, what: str, wrong: str) -> Iterator[None]:
 
 
 def _all_numbers(folder: Path) -> list[int]:
+    return sorted(int(name) for name in _names(folder) if _NUMBER.fullmatch(name))
+
+
+def _names(folder: Path) -> list[str]:
     try:
-        names = os.listdir(folder / WAVES)
+        return sorted(os.listdir(folder / WAVES))
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return sorted(int(name) for name in names if _NUMBER.fullmatch(name))

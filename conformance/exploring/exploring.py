@@ -77,6 +77,7 @@ def explore_into(
                 folder.commit(level)
             rest = runner.rest()
             settled = settle(folder, rest, sums)
+            folder.tidy()  # the drains of the last level
         for signature, found in settled.found.items():
             keep(sums.found, signature, found)
         complete = bool(sums.states) and not folder.levels[-1].reached and not settled.undrained
@@ -100,7 +101,7 @@ def _first(folder: Folder, explored: Explored) -> None:
     states = pa.Table.from_pylist(rows, STATES)
     if expander.exchanges:
         states = pa.Table.from_batches(work(explored, "exchange", states.to_batches()), STATES)
-    folder.begin(0)
+    folder.begin()
     with folder.writing(0, "states") as writer:
         writer.write_table(states)
     folder.commit(sums.level(len(rows), 0, 0))

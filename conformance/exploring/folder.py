@@ -5,14 +5,18 @@
     DIR/levels/00007/left/           the states of level 6 whose drain is that of a state of level 7
     DIR/levels/00007/drains/         the states of level 6 from which the drain is still to be judged
     DIR/levels/00007/broken/         what drains of earlier levels have violated
-    DIR/levels/00007/level.json      written last: without it, the level does not count
+    DIR/levels/00007/level.json      what is known once the level is explored
     DIR/driver.lock                  locked by the process that explores
 
-Each level follows from the one before it, so an exploration that was stopped goes on with the last one that counts.
+A level is made in a folder of its own, DIR/levels/00007-TOKEN, and counts as soon as that is renamed, with everything
+in it. Until a runner has noticed that its driver was killed, it may write: into a folder that nobody will look at
+again. Each level follows from the one before it, so an exploration that was stopped goes on with the last one that
+counts.
 """
 
 from __future__ import annotations
 
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -82,6 +86,8 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.levels: list[Level] = []
+        self._making: Path | None = None
+        """The folder of the level that does not count yet."""
 
     def resume(self, explored: Explored, code: Code) -> None:
         """Make the folder, or go on with it. What does not count is removed.
@@ -107,21 +113,28 @@ class Folder:
         make_folder(there)
         while (committed := self._level(len(self.levels)) / "level.json").is_file():
             self.levels.append(_read(committed, Level))
-        for one in there.iterdir():
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Remove what does not count. What a runner writes at the same time may stay. Raises: NotWritten."""
+        self._making = None
+        for one in (self.path / "levels").iterdir():
             if not one.name.isdecimal() or int(one.name) >= len(self.levels):
                 _remove(one)
 
-    def begin(self, number: int) -> Path:
-        """Make the folder of a level that does not count yet. Raises: NotWritten."""
-        place = self._level(number)
-        if place.is_symlink() or place.exists():
-            _remove(place)
-        make_folder(place)
-        return place
+    def begin(self) -> None:
+        """Make the folder of the next level, which no other driver has. Raises: NotWritten."""
+        self.tidy()
+        self._making = self.path / "levels" / f"{len(self.levels):05}-{secrets.token_hex(4)}"
+        make_folder(self._making)
 
     def commit(self, level: Level) -> None:
         """Let the level count of which the tables are written. Raises: NotWritten."""
-        write_bytes(self._level(len(self.levels)) / "level.json", msgspec.json.encode(level) + b"\n", durable=True)
+        made = self._level(len(self.levels))
+        write_bytes(made / "level.json", msgspec.json.encode(level) + b"\n", durable=True)
+        self._making = None
+        with naming(made):
+            made.rename(self._level(len(self.levels)))
         self.levels.append(level)
 
     def place(self, number: int, table: str) -> Path:
@@ -162,6 +175,8 @@ class Folder:
         _remove(place)
 
     def _level(self, number: int) -> Path:
+        if self._making is not None and number == len(self.levels):
+            return self._making
         return self.path / "levels" / f"{number:05}"
 
 
@@ -175,9 +190,9 @@ def _read(path: Path, kind: type[Any]) -> Any:
 def _remove(place: Path) -> None:
     with naming(place):
         if place.is_symlink() or not place.is_dir():
-            place.unlink()
+            place.unlink(missing_ok=True)
         else:
-            shutil.rmtree(place)
+            shutil.rmtree(place, ignore_errors=True)
 
 
 def _about(explored: Explored) -> str:

@@ -158,7 +158,7 @@ class Machine:
         return pa.concat_tables(parts) if parts else found
 
     def _write(self, number: int, tables: dict[str, pa.Table], sums: Sums) -> Level:
-        self._folder.begin(number)
+        self._folder.begin()
         for name, table in tables.items():
             with self._folder.writing(number, name) as writer:
                 writer.write_table(table)

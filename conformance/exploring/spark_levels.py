@@ -65,7 +65,7 @@ class Cluster:
         before = self._folder.levels[-1]
         if before.reached + before.drains <= self._few and sums.states <= MANY:
             return self._driver.level(number, sums, progress)
-        self._folder.begin(number)
+        self._folder.begin()
         level: Level | None = self._waiting(partial(self._level, number, sums, before))
         if level is not None:
             progress(number - 1, level.states, level.transitions)
@@ -84,8 +84,8 @@ class Cluster:
         return Rest((), (pair for some in pairs for pair in some))
 
     def _drained(self, last: int) -> bool:
-        """Write what the drains of the last level have violated. It has no `level.json`, and does not count."""
-        self._folder.begin(last + 1)
+        """Write what the drains of the last level have violated, as a level that never counts."""
+        self._folder.begin()
         both = self._read("states", last).select(*DRAINS.names).union(self._read("drains", last))
         rows = self._spread(both, self._folder.levels[-1].reached)
         self._write(rows.mapInArrow(working(self._explored, "drain"), _sql(BROKEN)), last + 1, "broken")

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from conformance.system.processes import Started
 
@@ -24,7 +25,7 @@ _SMALL = {
     "SPARK_DAEMON_MEMORY": "256m",
     "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
-_SECONDS = 120
+_SECONDS = 600
 LOCAL = {"SPARK_LOCAL_IP": "127.0.0.1"}
 
 
@@ -72,9 +73,16 @@ class Cluster:
             one.kill()
 
 
+class Server(NamedTuple):
+    """A Spark Connect server."""
+
+    address: str
+    process: Started
+
+
 @contextmanager
-def connect_server(folder: Path) -> Iterator[str]:
-    """Yield the address of a Spark Connect server with two cores, whose tasks do not have the project."""
+def connect_server(folder: Path) -> Iterator[Server]:
+    """Yield a Spark Connect server with two cores, whose tasks do not have the project."""
     import pyspark
 
     with socket.socket() as free:
@@ -107,7 +115,7 @@ def connect_server(folder: Path) -> Iterator[str]:
             raise AssertionError(
                 f"the server did not start: {(folder / 'server.log').read_text(errors='replace')[-2000:]}"
             )
-        yield f"sc://127.0.0.1:{port}"
+        yield Server(f"sc://127.0.0.1:{port}", server)
     finally:
         server.kill()
 
@@ -127,7 +135,9 @@ def _python_without_the_project(folder: Path) -> Path:
     there = folder / "installed"
     there.mkdir()
     ours = re.compile(r"checkpoint_conformance.*|__editable__.*|.*\.pth|conformance|strategies|reference_impl|tests")
-    for place in dict.fromkeys((sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages())):
+    ended = [one for one in sys.path if Path(one).name == "site-packages"]  # also what a file .pth has added
+    places = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages(), *ended)
+    for place in dict.fromkeys(places):
         for one in Path(place).iterdir() if Path(place).is_dir() else ():
             if not ours.fullmatch(one.name) and not (there / one.name).exists():
                 (there / one.name).symlink_to(one)

@@ -60,13 +60,13 @@ def test_a_connect_server_comes_to_the_same_bytes(tmp_path):
     plan = make_plan("connect", NAMES, COMPONENTS, scenarios=90, block=30, budget=300)
     start(tmp_path / "inline", plan, Inline())
     (tmp_path / "server").mkdir()
-    with connect_server(tmp_path / "server") as address:
+    with connect_server(tmp_path / "server") as server:
         code = (
             "import pickle, sys\nfrom conformance.campaigns import Spark, start\n"
             "start(sys.argv[1], pickle.load(sys.stdin.buffer), Spark(sys.argv[2]))"
         )
         subprocess.run(
-            [sys.executable, "-c", code, str(tmp_path / "spark"), address], input=pickle.dumps(plan), check=True,
+            [sys.executable, "-c", code, str(tmp_path / "spark"), server.address], input=pickle.dumps(plan), check=True,
             cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
         )  # fmt: skip
     assert (tmp_path / "spark" / "result.json").read_bytes() == (tmp_path / "inline" / "result.json").read_bytes()

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tomllib
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -32,6 +33,7 @@ from conformance.campaigns import (
 from conformance.campaigns.code import CodeLog, environment
 from conformance.campaigns.lock import held, holder
 from conformance.campaigns.spark_setup import spark_problem
+from conformance.campaigns.tables import TableWriter
 from conformance.campaigns.waves import BLOCKS, home_of, numbers
 from conformance.components import COMPONENTS
 from conformance.engines import lasting
@@ -149,7 +151,7 @@ def test_a_wave_that_somebody_deleted_is_run_again_and_the_others_are_not(missin
 
 def test_what_was_being_written_counts_for_nothing(folder, undisturbed):
     """Also what Spark leaves of a wave whose driver was killed, complete or not."""
-    wave = home_of(folder, 1)
+    (wave,) = waves.uncounted(folder)
     assert not (wave / files.WAVE).exists()
     committed = home_of(folder, 0) / BLOCKS
     shutil.copytree(committed, wave / BLOCKS / "_temporary" / "0", dirs_exist_ok=True)
@@ -157,20 +159,52 @@ def test_what_was_being_written_counts_for_nothing(folder, undisturbed):
     (wave / f".{files.WAVE}.part").write_text('{"plan": "half')
     (folder / ".result.json.part").write_text("{")
     resume(folder, Inline())
-    assert not list(wave.rglob("_temporary"))
+    assert not list(folder.rglob("_temporary"))
     assert (folder / "result.json").read_bytes() == undisturbed
     assert not list(folder.rglob(".*.part"))
+
+
+class Late(Inline):
+    """While this runner runs a wave, what another one has left behind writes into a table."""
+
+    def __init__(self, table: Path) -> None:
+        super().__init__()
+        self._table = table
+
+    @contextmanager
+    def opened(self, plan):
+        with super().opened(plan) as running:
+            self._running = running
+            yield self
+
+    def __getattr__(self, name):
+        return getattr(self._running, name)
+
+    def run(self, *arguments):
+        self._running.run(*arguments)
+        self._table.mkdir(parents=True, exist_ok=True)
+        with TableWriter(self._table, "late") as writer:
+            writer.add([])
+
+
+def test_what_is_still_being_written_for_a_driver_that_was_killed_counts_for_nothing(folder, undisturbed):
+    """The jobs of a Spark Connect server go on when their driver was killed."""
+    (wave,) = waves.uncounted(folder)
+    resume(folder, Late(wave / BLOCKS))
+    assert (folder / "result.json").read_bytes() == undisturbed
+    assert not waves.uncounted(folder)
+    assert not list(folder.rglob("late*"))
 
 
 def test_a_full_disk_leaves_a_campaign_that_can_be_gone_on_with(tmp_path, monkeypatch, undisturbed):
     folder = tmp_path / "campaign"
     commit, done = waves.commit, list[object]()
 
-    def full(where, wave):
+    def full(where, home, wave):
         if len(done) == 3:
             raise OSError(28, "No space left on device", str(where))
         done.append(wave)
-        return commit(where, wave)
+        return commit(where, home, wave)
 
     in_waves_of_one(monkeypatch)
     monkeypatch.setattr(waves, "commit", full)
@@ -178,7 +212,7 @@ def test_a_full_disk_leaves_a_campaign_that_can_be_gone_on_with(tmp_path, monkey
         start(folder, PLAN, Inline())
     monkeypatch.undo()
     assert status(folder).blocks == 3
-    assert not home_of(folder, 3).exists(), "what cannot be used takes no room"
+    assert not waves.uncounted(folder), "what cannot be used takes no room"
     resume(folder, Inline())
     assert (folder / "result.json").read_bytes() == undisturbed
 

@@ -10,8 +10,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from conformance.campaigns.code import code_by_names
+from conformance.campaigns.names import SUITE
 from conformance.engines.interruption import OnRequest
 from conformance.exploring import ExplorationError, Machine, explore_into
 from conformance.exploring.folder import Folder
@@ -76,6 +79,22 @@ def test_what_does_not_count_is_removed(tmp_path):
     kept = (tmp_path / "levels" / "00005" / "level.json").stat().st_mtime_ns
     assert compared(explore_into(tmp_path, explored(*DRAINS), Machine(1), depth=12)) == compared(whole)
     assert (tmp_path / "levels" / "00005" / "level.json").stat().st_mtime_ns == kept
+
+
+def test_what_is_still_being_written_for_a_driver_that_was_killed_counts_for_nothing(tmp_path):
+    """The jobs of a Spark Connect server go on when their driver was killed."""
+    before = Folder(tmp_path)
+    explore_into(tmp_path, explored(*SUBPARTITION), Machine(1), depth=2)
+    before.resume(explored(*SUBPARTITION), code_by_names(("reference",), SUITE))
+    before.begin()
+
+    def progress(level, states, transitions):
+        with before.writing(3, "states") as writer:
+            writer.write_table(pa.Table.from_batches(before.read(2, "states")))
+
+    many = explore_into(tmp_path, explored(*SUBPARTITION), Machine(1), depth=4, progress=progress)
+    assert compared(many) == compared(by_one_process(*SUBPARTITION, depth=4))
+    assert sorted(one.name for one in (tmp_path / "levels").iterdir()) == [f"{level:05}" for level in range(5)]
 
 
 def test_an_exploration_that_has_ended_is_read(tmp_path):

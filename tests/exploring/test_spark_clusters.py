@@ -45,8 +45,8 @@ def explore_by_spark(folder, address, **variables):
 
 def test_a_connect_server_finds_what_one_process_finds(tmp_path):
     (tmp_path / "server").mkdir()
-    with connect_server(tmp_path / "server") as address:
-        explore_by_spark(tmp_path / "explored", address)
+    with connect_server(tmp_path / "server") as server:
+        explore_by_spark(tmp_path / "explored", server.address)
 
 
 def test_a_cluster_finds_what_one_process_finds(tmp_path):
