@@ -179,7 +179,7 @@ def status_lines(now: Status, folder: Path, components: Components = COMPONENTS)
     lines = [f"{now.blocks:,} of {planned} blocks are committed: {now.scenarios:,} scenarios, {now.steps:,} steps."]
     lines += [
         f"{one.implementation} {one.component}: {one.property} ({one.failure_class}, at {one.operation}) failed in "
-        f"{one.count:,} scenarios; the shortest so far has {one.steps} steps."
+        f"{counted(one.count, 'scenario')}; the shortest so far has {counted(one.steps, 'step')}."
         for one in sorted(now.found, key=lambda one: (one.implementation, place(one.component)))
     ]
     lines += [f"Lost block: {one}." for one in now.lost[:_FEW]]

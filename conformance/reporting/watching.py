@@ -39,7 +39,8 @@ def watch_status(
 def _on_screen(console: CarefulConsole, states: Iterable[Status], folder: Path, components: Components) -> Status:
     with Live(console=console, auto_refresh=False, transient=True) as shown:
         for state in states:
-            shown.update(Group(*map(Text, status_lines(state, folder, components))), refresh=True)
+            first, *more, last = status_lines(state, folder, components)
+            shown.update(Group(*map(Text, (first, last, *more))), refresh=True)  # a low terminal cuts off the end
     return state
 
 
