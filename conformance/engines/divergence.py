@@ -127,9 +127,11 @@ class Differ:
 
     def __init__(
         self, name: str, baseline: Implementation, program: Program, assume: Iterable[Capability] = (),
-        inside: bool = False,
+        inside: bool = False, budget: int | None = None,
     ) -> None:  # fmt: skip
         """`name`: the name by which the user asked for the baseline. It is never run if it lacks the component.
+
+        `budget`: the maximum number of runs for the reduction of one divergence, if it is not the usual one.
 
         `inside`: also compare what depends on the inside of an implementation: fine scenarios, in which threads pause
         at places of its own, the counts of held resources, and all that engines need not agree on. This makes sense
@@ -157,7 +159,8 @@ class Differ:
         if not self._configs:
             self._reason = f"there is no configuration of {component} that both understand"
         self._run_baseline, self._run_other = recording(self._baseline), recording(program)
-        self._budget = FAR_BUDGET if baseline.is_far or program.implementation.is_far else BUDGET
+        usual = FAR_BUDGET if baseline.is_far or program.implementation.is_far else BUDGET
+        self._budget = usual if budget is None else budget
 
     def see(self, scenario: Scenario, run: Run) -> None:
         """Compare one run of the implementation. A run without entries is repeated with a record."""

@@ -14,10 +14,11 @@ import msgspec
 
 from conformance.campaigns import CampaignResult, DifferenceResult
 from conformance.components import COMPONENTS
-from conformance.driver import Component, Components, Run
+from conformance.driver import Component, Components, Program, Run, run_scenario
 from conformance.engines import Replay, replay
-from conformance.engines.apart import find
+from conformance.engines.apart import Apart, find
 from conformance.engines.compare import first_difference, outcomes
+from conformance.engines.divergence import Differ
 from conformance.engines.interruption import NEVER, Interruption, until
 from conformance.engines.kinds import kinds_of
 from conformance.engines.patience import PATIENCE
@@ -26,10 +27,14 @@ from conformance.ports.registry import KNOWN_BUG_SCHEME, is_built_in
 from conformance.reporting.columns import places_of
 from conformance.reporting.story import SEPARATOR
 from conformance.reporting.words import outcome_in_words, signals_in_words, step_in_words
-from conformance.scenarios import Entry, decode_scenario, encode_scenario
+from conformance.scenarios import Entry, Scenario, decode_scenario, encode_scenario
 
 MOST_RUN = 200
 """So many scenarios of differences are run again for a page, on both sides. That takes a few seconds."""
+MOST_REDUCED = 20
+SHORT = 8
+RUNS = 300
+"""Of those with more than `SHORT` steps, so many are reduced for a page, each in at most `RUNS` runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,8 @@ class Differences:
     legal: tuple[Difference, ...] = ()
     others: tuple[Difference, ...] = ()
     """Of implementations that break a property of the component."""
+    alike: tuple[str, ...] = ()
+    """The implementations of which none was found."""
 
 
 def differences(
@@ -99,6 +106,7 @@ def differences(
         baseline,
         tuple(_run(legal, baseline, chosen, result.plan.assume, components, interruption)),
         tuple(one for one in every if not one.legal),
+        tuple(name for name in result.plan.implementations[1:] if name not in {one.implementation for one in every}),
     )
 
 
@@ -106,13 +114,9 @@ def _difference(
     one: DifferenceResult, legal: bool, baseline: str, broken: Collection[tuple[str, str]], components: Components
 ) -> Difference:
     scenario = decode_scenario(msgspec.json.encode(one.scenario).decode(), components, one.id)
-    component = components[scenario.component]
     legal = legal and (baseline, one.component) not in broken and not one.implementation.startswith(KNOWN_BUG_SCHEME)
-    config: dict[str, object] = msgspec.to_builtins(scenario.config)
-    return Difference(
-        one.implementation, one.component, one.operation, one.field, one.count, msgspec.json.encode(config).decode(),
-        tuple(step_in_words(step, component) for step in scenario.steps), encode_scenario(scenario), legal,
-    )  # fmt: skip
+    told = Difference(one.implementation, one.component, one.operation, one.field, one.count, "", (), "", legal)
+    return _told_as(told, scenario, components[scenario.component])
 
 
 def _run(
@@ -121,6 +125,7 @@ def _run(
 ) -> list[Difference]:  # fmt: skip
     """Run the scenario of each difference again, as far as that may be and an interruption allows."""
     shown = [replace(one, why="it was not run again") for one in every]
+    reduced = 0
     with ExitStack() as stack:
         made: dict[str, Implementation | str] = {}
         for at in until(interruption, range(min(len(every), MOST_RUN))):
@@ -137,7 +142,46 @@ def _run(
                 sides.append(replay(scenario, found, assume, components))
             else:
                 shown[at] = _seen(one, sides[0], sides[1], components[one.component])
+                if shown[at].sides is not None and len(one.steps) > SHORT and reduced < MOST_REDUCED:
+                    left, right = made[baseline], made[one.implementation]
+                    assert isinstance(left, Implementation)
+                    assert isinstance(right, Implementation)
+                    again = _reduced(one, (left, right), baseline, assume, components, interruption)
+                    if again is not None:
+                        reduced, shown[at] = reduced + 1, again
     return shown
+
+
+def _reduced(
+    one: Difference, both: tuple[Implementation, Implementation], baseline: str, assume: Collection[Capability],
+    components: Components, interruption: Interruption,
+) -> Difference | None:  # fmt: skip
+    """Return a difference with a shorter scenario; None if there is none, or if a side cannot be run many times."""
+    if any(isinstance(side, Apart) or side.is_far for side in both):
+        return None
+    component, scenario = components[one.component], decode_scenario(one.text, components, one.component)
+    program = Program(component, both[1], assume)
+    differ = Differ(baseline, both[0], program, assume, budget=RUNS)
+    differ.see(scenario, run_scenario(program, scenario.config, scenario.steps, record=True))
+    for found in differ.conclude(interruption).divergences:
+        steps = found.scenario.steps[: found.at + 1]
+        if (found.group.operation, found.group.field) == (one.operation, one.field) and len(steps) < len(one.steps):
+            shorter = Scenario(component.name, found.scenario.config, steps)
+            left, right = (replay(shorter, side, assume, components) for side in both)
+            again = _seen(_told_as(one, shorter, component), left, right, component)
+            return again if again.sides is not None else None
+    return None
+
+
+def _told_as(one: Difference, scenario: Scenario, component: Component) -> Difference:
+    """Return a difference with another scenario."""
+    config: dict[str, object] = msgspec.to_builtins(scenario.config)
+    return replace(
+        one,
+        config=msgspec.json.encode(config).decode(),
+        steps=tuple(step_in_words(step, component) for step in scenario.steps),
+        text=encode_scenario(scenario),
+    )
 
 
 def _made(name: str, chosen: Collection[str], components: Components) -> Implementation | str:

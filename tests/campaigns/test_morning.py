@@ -13,7 +13,7 @@ from conformance.campaigns import CampaignError, CampaignResult, Plan, load, mak
 from conformance.components import COMPONENTS
 from conformance.driver import FailureClass, Setting, Verdict
 from conformance.engines.exercise import Exercise
-from conformance.reporting.differences import differences
+from conformance.reporting.differences import SHORT, differences
 from conformance.reporting.page import PAGE
 from conformance.reporting.page_sections import by_design
 from conformance.reporting.severity import RANKS, severity, worst_of
@@ -140,6 +140,9 @@ def test_a_legal_difference_is_shown_with_both_results_and_one_of_a_bug_stands_a
     assert {one.implementation for one in seen.legal} == {"reference-recover-first"}
     assert {one.implementation for one in seen.others} <= {BUG}
     assert len(seen.legal) + len(seen.others) == len(result.differences)
+    found = {(one.operation, one.field): one.steps for one in result.differences if one.implementation != BUG}
+    assert min(found.values()) > SHORT
+    assert all(len(one.steps) < found[one.operation, one.field] for one in seen.legal), "they are reduced"
     for one in seen.legal:
         assert one.sides is not None, one.why
         assert one.sides.told[0] != one.sides.told[1]
