@@ -18,12 +18,13 @@ from conformance.campaigns.names import Names
 from conformance.campaigns.plan import Block, Plan
 from conformance.campaigns.seconds import Watch
 from conformance.driver import Components, Program, Run, run_scenario
+from conformance.engines.aiming import aiming, is_aimed
 from conformance.engines.audit import audit, is_audited
 from conformance.engines.compare import first_difference, outcomes
 from conformance.engines.corpus import corpus, replay_corpus
 from conformance.engines.exercise import Exercise, cases_of, exercise_of
 from conformance.engines.patience import Patience
-from conformance.engines.search import Search, numbered_seeds
+from conformance.engines.search import Manner, Search, numbered_seeds
 from conformance.engines.tally import Counter, Failure, Signature, Tally
 from conformance.ports import Implementation
 from conformance.scenarios import Scenario
@@ -192,11 +193,13 @@ def run_part(
         if name != plan.baseline and name not in without
     ]
     patience = Patience(spent.get(plan.baseline, ()))
+    aim = aiming(block.aims) if block.aims else None
     differences: dict[tuple[str, str, str], Failure] = {}
     watch.begin()
     for number, text in () if patience.is_over else numbered_seeds(plan.seed, block.component, numbers):
         audited = is_audited(text)
-        scenario, run = _drawn(plan, search, counter, number, text, bool(others))
+        by = aim if aim is not None and is_aimed(text) else plan.manner_of(number)
+        scenario, run = _drawn(plan, search, counter, number, text, bool(others), by)
         watch.lap(plan.baseline)
         for name, program, counts, left in others:
             if left.is_over or not program.understands(scenario.config):
@@ -229,17 +232,19 @@ def seek_part(plan: Plan, block: Block, program: Program, name: str, numbers: It
     """Draw the scenarios that have these numbers on an implementation that must fail, up to the first that fails."""
     search, counter = Search(program), Counter(program)
     for number, text in numbered_seeds(plan.seed, block.component, numbers):
-        _drawn(plan, search, counter, number, text, False)
+        _drawn(plan, search, counter, number, text, False, plan.manner_of(number))
         if counter.has_failed:
             break
     return BlockResult(plan.digest, block, {name: encode_tally(counter.tally())})
 
 
-def _drawn(plan: Plan, search: Search, counter: Counter, number: int, text: str, record: bool) -> tuple[Scenario, Run]:
+def _drawn(
+    plan: Plan, search: Search, counter: Counter, number: int, text: str, record: bool, by: Manner | None
+) -> tuple[Scenario, Run]:
     """Draw and run the scenario of a seed text, and count it. If it is audited, run it twice."""
     audited = is_audited(text)
     with limited(plan.scenario_seconds):
-        scenario, run = search.run(text, record=record or audited, by=plan.manner_of(number))
+        scenario, run = search.run(text, record=record or audited, by=by)
         if audited and (failure := audit(search.program, scenario, run)) is not None:
             counter.fail(*failure, number)
     counter.add(scenario, run, number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -85,8 +85,8 @@ class Course:
         self._known = [_known(wave) for wave in newest]
         self._sum: tuple[int, Sum] | None = None
         """The sum that was read last, and the number of its wave."""
-        self._gone: tuple[int, dict[str, tuple[str, ...]]] | None = None
-        """Who is not run any more in a round, and where it begins."""
+        self._follows: tuple[int, rounds.Follows] | None = None
+        """What follows for a round from those before it, and where it begins."""
         self._totals = newest[-1].totals if newest else Totals()
         self._blocks = self._scenarios = self._steps = 0
         """What was run of the wave in flight."""
@@ -123,13 +123,13 @@ class Course:
         before = next((one for one in self._known if one.until == work.first), None)
         total = self._sum_of(before)
         places = running.places()
-        left = self._left_before(work.begin)
+        follows = self._follows_for(work.begin)
         until = work.until
         if not work.is_hole:
-            until = rounds.wave_after(self._plan, *work[1:3], total, places, self._left, left)
+            until = rounds.wave_after(self._plan, *work[1:3], total, places, self._left, follows.left)
         blocks = range(work.first, until)
         home = waves.made(self._folder, work.number)
-        tasks = rounds.tasks_of(rounds.due(self._plan, blocks, left), total, places)
+        tasks = rounds.aimed(rounds.tasks_of(rounds.due(self._plan, blocks, follows.left), total, places), follows.aims)
         try:
             running.run(tasks, home / BLOCKS, self._tell, self.say)
             waves.check_made(home, self._plan, blocks)
@@ -165,14 +165,15 @@ class Course:
                 begin, end = at, rounds.round_after(self._plan, at, one.steps, one.found)
         return _Work(number, at, end, False, begin) if end > at else None
 
-    def _left_before(self, begin: int) -> Mapping[str, tuple[str, ...]]:
-        """Return by component those implementations that are not run in the round that begins at `begin`."""
-        if not self._plan.sought:
-            return rounds.NOBODY_LEFT
-        if self._gone is None or self._gone[0] != begin:
+    def _follows_for(self, begin: int) -> rounds.Follows:
+        """Return what follows for the round that begins at `begin` from those before it."""
+        if not self._plan.sought and not self._plan.aims:
+            return rounds.NOTHING_FOLLOWS
+        if self._follows is None or self._follows[0] != begin:
             total = self._sum_of(next((one for one in self._known if one.until == begin), None))
-            self._gone = begin, rounds.left_after(self._plan, total)
-        return self._gone[1]
+            left = rounds.left_after(self._plan, total)
+            self._follows = begin, rounds.Follows(left, rounds.aims_after(self._plan, total, self._components))
+        return self._follows[1]
 
     def _sum_of(self, wave: _Known | None) -> Sum:
         if wave is None:

@@ -10,13 +10,14 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from conformance.campaigns.errors import CampaignError
 from conformance.campaigns.names import SUITE, Names
 from conformance.driver import Components
+from conformance.engines.aiming import Aim
 from conformance.engines.apart import our_known_bugs
 from conformance.engines.manners import MANNERS
 from conformance.engines.reduce import BUDGET
@@ -63,6 +64,8 @@ class Block(Struct, frozen=True):
     count: int
     without: tuple[str, ...] = ()
     """The implementations that are not run any more. It follows from the rounds before, and is kept nowhere."""
+    aims: tuple[Aim, ...] = ()
+    """What some of the scenarios are aimed at. It follows from the rounds before, too."""
 
     @property
     def name(self) -> str:
@@ -103,6 +106,9 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
     manners: tuple[str, ...] | UnsetType = UNSET
     """The manners of searching, in which the scenarios are drawn in turn (`conformance.engines.manners`). Unset: those
     that a search mixes."""
+    aims: Literal[True] | UnsetType = UNSET
+    """Whether two of three scenarios behind the first round are aimed at what was never judged in the rounds before
+    (`conformance.engines.aiming`). Unset: no."""
     schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
 
     def __post_init__(self) -> None:
@@ -212,12 +218,14 @@ def make_plan(
     scenario_seconds: float = SCENARIO_SECONDS,
     until_found: bool = False,
     manners: Sequence[str] = (),
+    aims: bool = False,
     names: Names = SUITE,
 ) -> Plan:
     """Make a plan, after looking up every implementation and component that it names.
 
     Without `components`, the plan has all components that the baseline offers. Without `block`, `block_size` decides.
     `manners`: those of searching, of which one that is named twice has twice as many scenarios.
+    `aims`: aim scenarios at what the rounds before have not judged.
     `until_found`: the suite's own known bugs are run until they are found, each in the component that it is of.
 
     Raises: UnusableImplementation; CampaignError if the plan makes no sense.
@@ -249,7 +257,7 @@ def make_plan(
             seed, tuple(implementations), tuple(components), block, scenarios, steps,
             None if minutes is None else float(minutes),  # as it is read again: the digest of 5 is not that of 5.0
             assume=tuple(assume), scenario_seconds=scenario_seconds, budget=budget, until_found=sought or UNSET,
-            manners=tuple(manners) or UNSET,
+            manners=tuple(manners) or UNSET, aims=aims or UNSET,
         )  # fmt: skip
     except ValueError as error:
         raise CampaignError(f"{_NO_SENSE}: {error}.") from None

@@ -12,11 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from conformance.campaigns.merge import Sum
 from conformance.campaigns.plan import FEWEST_BLOCKS, Block, Plan
+from conformance.driver import Components
+from conformance.engines.aiming import Aim, aims_of
+from conformance.engines.tally import Tally
 
 MOST_OF_A_ROUND = 1024
 """The most blocks of a round."""
@@ -61,6 +65,32 @@ def left_after(plan: Plan, total: Sum) -> dict[str, tuple[str, ...]]:
         over = bool(sought) and len(found) == len(sought) and len(plan.compared) == 1
         left[component] = (*found, plan.baseline) if over else found
     return left
+
+
+class Follows(NamedTuple):
+    """What follows for a round from those before it, by component."""
+
+    left: Mapping[str, tuple[str, ...]]
+    """The implementations that are not run any more."""
+    aims: Mapping[str, tuple[Aim, ...]]
+    """What some of the scenarios are aimed at."""
+
+
+NOTHING_FOLLOWS = Follows({}, {})
+
+
+def aimed(tasks: Sequence[Sequence[Block]], aims: Mapping[str, tuple[Aim, ...]]) -> list[list[Block]]:
+    """Return tasks whose blocks have their aims."""
+    return [[replace(one, aims=aims.get(one.component, ())) for one in task] for task in tasks]
+
+
+def aims_after(plan: Plan, total: Sum, components: Components) -> dict[str, tuple[Aim, ...]]:
+    """Return by component what the baseline has never judged in the rounds that come to a sum."""
+    found = {}
+    for component in plan.components if plan.aims else ():
+        tallies = total.counts[component].tallies if component in total.counts else {}
+        found[component] = aims_of(components[component], tallies.get(plan.baseline, Tally()))
+    return found
 
 
 def found_in(plan: Plan, total: Sum, component: str) -> tuple[str, ...]:

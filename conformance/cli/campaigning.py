@@ -69,6 +69,12 @@ def campaign() -> None:
     type=click.Choice(list(MANNERS)),
     help=f"A manner of searching: {', '.join(MANNERS)}. May be repeated: they take turns.  [default: a mixture]",
 )
+@click.option(
+    "--aim",
+    "aims",
+    is_flag=True,
+    help="Aim two of three scenarios at what the first implementation has not judged in the rounds before.",
+)
 @click.option("--runner", type=click.Choice(RUNNERS), default="auto", show_default=True)
 @master_option
 @conf_option
@@ -88,6 +94,7 @@ def start(
     minutes: float | None,
     until_found: bool,
     manners: tuple[str, ...],
+    aims: bool,
     runner: str,
     master: str | None,
     conf: tuple[str, ...],
@@ -127,6 +134,7 @@ def start(
         assume=sorted(capabilities_of(assume)),
         until_found=until_found,
         manners=manners,
+        aims=aims,
     )
     with _watching(plan.number_of_blocks) as watch:
         result = campaigns.start(folder, plan, chosen, watch)

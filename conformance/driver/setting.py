@@ -79,6 +79,20 @@ class Settings:
     shape: Callable[[Any], str] = _no_shape
     """`shape(config)`: the name of the shape of the component that the configuration has."""
 
+    def can_have(self, config: Any, where: Setting) -> bool:
+        """Returns whether a run with this configuration can be in a setting, as far as the configuration says.
+
+        One that names no recovery design may have any."""
+        kinds = self.kinds(config)
+        channels = {"", all_kinds(kinds), *(LOCAL if kind == "local" else REMOTE for kind in kinds)}
+        designs = {str(getattr(config, "recovery", "")), *map(str, getattr(config, "recoveries", ()))} - {""}
+        return (
+            (not designs or not where.recovery or where.recovery in designs)
+            and where.channel in channels
+            and where.interleaving == getattr(config, "interleaving", "")
+            and where.shape == self.shape(config)
+        )
+
     def setting(self, config: Any, recovery: str, stage: Any, channel: str) -> Setting:
         """Returns the setting with its names. Without a recovery, no stage of it has a name."""
         named = "" if recovery == "none" else self.stages.get(stage, "")
