@@ -135,7 +135,7 @@ def bugs(
     for one in tried:
         if not one.killed and one.name not in reasons:
             out.print(f"No property noticed the operator mutant {one.name} (line {one.line}).", soft_wrap=True)
-    for remark in remarks:
+    for remark in (*remarks, *runner.remarks(bool(untried))):
         out.print(remark, soft_wrap=True)
     if corpus_path is not None:
         part = names or components or untried

@@ -93,7 +93,7 @@ def variants(
     reporting.print_variants(out, rows, everything or bool(names))
     for row in rows if names else ():
         out.print_lines(f"\n{neutral_line(row.id)}, allowed by {neutral_line(row.reason)}\n  {indented(row.change)}")
-    for remark in remarks:
+    for remark in (*remarks, *runner.remarks(bool(untried))):
         out.print(remark, soft_wrap=True)
     if corpus_path is not None:
         make_folder(corpus_path)

@@ -158,6 +158,8 @@ def check(
         verdicts = reporting.verdicts_of_check(everybody, scenarios, written)
         reporting.print_verdicts(out, verdicts, everything)
         out.print(status_in_words(status))
+        for remark in runner.remarks(any(one.interrupted for one in everybody)):
+            out.print(remark, soft_wrap=True)
         if written is not None:
             reporting.print_reports(out, written)
         if exercise_page is not None:

@@ -39,6 +39,12 @@ class Runner(NamedTuple):
         if (self.master is not None or self.conf) and self.name not in ("auto", "spark"):
             raise click.UsageError("--master and --conf go with --runner spark")
 
+    def remarks(self, lacks: bool) -> list[str]:
+        """Return a sentence about how to go on, if something lacks."""
+        if self.into is None or not lacks:
+            return []
+        return [f"What was done is in {neutral_line(str(self.into))}: the same command goes on from there."]
+
     def guarded(self, names: tuple[str, ...], scheme: str, group: str, limits: Limits) -> int | None:
         """As `guarded_by_names`. Raises: click.UsageError if a runner would have to guard one of them."""
         if self.into is None:

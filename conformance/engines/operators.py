@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import os
 import resource
 import subprocess
 import sys
@@ -176,7 +177,8 @@ def run_apart(subject: Subject, point: Point, components: Sequence[str], scenari
         subject.package, subject.make, subject.leave_out, point.file, point.number, tuple(components), scenarios
     )
     done = subprocess.run(
-        [sys.executable, "-c", "from conformance.engines.operators import main; main()"],
+        [sys.executable, "-P", "-c", "from conformance.engines.operators import main; main()"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},  # an executor has packages elsewhere
         input=msgspec.json.encode(request).decode(), capture_output=True, text=True, check=False,
         process_group=0,  # Ctrl-C is for the command: a mutant that it ended would count as killed
     )  # fmt: skip

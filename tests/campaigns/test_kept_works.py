@@ -202,11 +202,11 @@ def run(*arguments: object) -> int:
 
 
 def called(*arguments: object) -> tuple[int, str]:
-    """The status of a command, and what it says on stderr."""
+    """The status of a command, and what it says."""
     done = CliRunner().invoke(cli, [str(one) for one in arguments], standalone_mode=False)
     if done.exception is not None:
         raise done.exception
-    return done.return_value, done.stderr
+    return done.return_value, done.output
 
 
 def test_the_kill_matrix_of_a_folder_is_that_of_the_command_and_grows(tmp_path, capfd):
@@ -263,6 +263,7 @@ def test_a_check_whose_parts_fail_is_inconclusive(tmp_path, capfd, monkeypatch):
     status, said = called(*asked)
     assert status == 3
     assert "has no result: ZeroDivisionError" in said
+    assert "the same command goes on from there" in said
     monkeypatch.undo()
     assert run(*asked) == 0
 

@@ -154,6 +154,16 @@ def test_a_change_that_breaks_everything_is_noticed_too():
     assert run_apart(REFERENCE, point("reference_impl.implementation", "self.design = design"), ["deque"], 200).killed
 
 
+def test_the_process_of_a_change_finds_packages_where_this_one_does(tmp_path, monkeypatch):
+    """An executor of Spark has the project on its `sys.path` alone. What cannot be loaded counts as noticed."""
+    text = "from reference_impl import reference as make\ndef idle(): return 1\n"
+    (tmp_path / "there_package").mkdir()
+    (tmp_path / "there_package" / "__init__.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    (change,) = points(Package("there_package"))
+    assert not run_apart(Subject("there_package", "make"), change, ["deque"], 10).killed
+
+
 def test_changes_are_spread_evenly_and_known_bugs_are_left_out():
     assert not any(
         "known_bugs" in one.module or "legal_variants" in one.module
