@@ -18,7 +18,10 @@ from conformance.system.text import neutral
 ROOT = Path(__file__).parents[1]
 LIMITS = ("--step-seconds", "3", "--memory", "500")
 CONFORMS, FOUND, REFUSED, INCONCLUSIVE, NOT_WRITTEN = 0, 1, 2, 3, 74
-SECONDS = 300
+ENDLESS = -1
+"""The status of a command that does not end."""
+SECONDS = 900
+"""A command that runs longer does not end, also on a machine that does much else."""
 FORGED = "FORGED"
 """No line that a command writes may begin with it."""
 _FINDING = re.compile(r"operations-return-what-the-interface-says  .*?; (.*)$", re.MULTILINE)
@@ -92,11 +95,15 @@ def met(case: Case, folder: Path) -> Met:
         if case.largest is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (case.largest, case.largest))
 
-    done = subprocess.run(
-        [sys.executable, "-c", _MEASURE, str(measured), *case.arguments],
-        cwd=inside, env={**os.environ, "PYTHONPATH": f"{ROOT}:.", name: value, "COLUMNS": "1000"}, capture_output=True,
-        timeout=SECONDS, check=False, preexec_fn=limit,
-    )  # fmt: skip
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _MEASURE, str(measured), *case.arguments],
+            cwd=inside, env={**os.environ, "PYTHONPATH": f"{ROOT}:.", name: value, "COLUMNS": "1000"},
+            capture_output=True, timeout=SECONDS, check=False, preexec_fn=limit,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        why = f"it did not end in {SECONDS} seconds"
+        return Met(case, ENDLESS, why, 0, SECONDS, len(_left(mark, mine)), escaped=False, told=False)
     seconds = time.monotonic() - began
     status, memory = map(int, measured.read_text().split())
     outside = set(_outside(folder, inside)) - before - {measured}

@@ -58,8 +58,8 @@ SHORT = {MERGE: 0.02, EXPLORATION: 0.5}
 """The same, where there is no Spark."""
 KILLS_OF_AN_EXPLORATION = 2
 MARK = "CONFORMANCE_KILLS"
-WAVE_SECONDS = 1.0
-"""Waves are short, so that there are several of them."""
+WAVE = 8
+"""How many blocks a wave has: there are three waves, however long a block takes."""
 LOOK_SECONDS = 0.002
 QUIET = 1_800
 """A driver that runs longer than this hangs."""
@@ -231,7 +231,9 @@ class Disturbed:
 
     def most(self, phase: str) -> int:
         """Return how much of a phase is committed at most while it goes on."""
-        return len(findings(self.undisturbed)) if phase == REDUCTION else PLAN.number_of_blocks or 0
+        if phase == REDUCTION:  # Spark keeps the findings of a job at once
+            return len(findings(self.undisturbed)) // 2
+        return (PLAN.number_of_blocks or 0) - WAVE
 
     def compare(self, trial: Trial) -> None:
         """Count what is missing, what is there twice, and what is left of what was in flight."""
@@ -276,7 +278,7 @@ class DisturbedExploration(Disturbed):
         return document_of(self.folder).exists()
 
     def most(self, phase: str) -> int:
-        return DEPTH
+        return DEPTH - 1
 
     def compare(self, trial: Trial) -> None:
         trial.equal = document_of(self.folder).read_bytes() == document_of(self.undisturbed).read_bytes()
@@ -330,7 +332,7 @@ def _counts(result: bytes) -> list[int]:
 # ---- drivers ---------------------------------------------------------------------------------------------------------
 def drive(what: str, folder: Path, runner: str, master: str) -> int:
     """Start a campaign or an exploration, or go on with it."""
-    rounds.WAVE_SECONDS = WAVE_SECONDS
+    rounds.wave_after = lambda plan, position, end, *more: min(position + WAVE, end)
     try:
         if what == Disturbed.what:
             chosen = choose(runner, master or None, workers=None if master else 2)[0]
@@ -481,7 +483,7 @@ def _chosen(left: Mapping[tuple[str, str], int], one: Disturbed, chance: random.
         due = sorted((-number, chance.random(), kind) for (kind, its), number in left.items() if its == phase)
         due = [entry for entry in due if entry[0] < 0]
         for _, _, kind in due[: KILLS_OF_AN_EXPLORATION if phase == EXPLORATION else 1]:
-            chosen.append(Kill(kind, phase, chance.randrange(one.most(phase))))
+            chosen.append(Kill(kind, phase, chance.randint(0, one.most(phase))))
     return chosen
 
 
@@ -492,9 +494,9 @@ def report(found: Sequence[Trial], seed: str) -> str:
         "# Killed at random",
         "",
         f"Written by `python -m tests.campaigns.kills`, seed `{seed}`. A campaign has {len(list(PLAN.blocks()))} "
-        f"blocks of {PLAN.block} scenarios on {len(NAMES)} implementations; an exploration has {DEPTH} levels of "
-        f"{SCOPE[0]}. The executors of the standalone cluster (a master, and two workers of one core) and the server "
-        "of Spark Connect do not have the project.",
+        f"blocks of {PLAN.block} scenarios on {len(NAMES)} implementations, in waves of {WAVE}; an exploration has "
+        f"{DEPTH} levels of {SCOPE[0]}. The executors of the standalone cluster (a master and two workers of one core) "
+        "and the server of Spark Connect do not have the project.",
         "",
         "When a process is killed is drawn: after how much is committed (blocks, findings, levels), and a time after "
         "the phase is then seen in the folder. *Search*: a wave is there whose table of blocks is not; *merge*: its "
