@@ -102,13 +102,16 @@ class Course:
         return work is None or (self._plan.minutes is not None and not work.is_hole and work.first > 0)
 
     def has_work(self) -> bool:
-        """Whether the goal is not reached, or a wave between others is missing. The clock is asked each time."""
+        """Whether the goal is not reached, or a wave between others is missing. The clock is asked each time.
+
+        The first wave is run, however long it took to start the runner: without it, a campaign says nothing.
+        """
         work = self._work()
         if work is None:
             self._left = 0.0
             return False
         left = rounds.WAVE_SECONDS
-        if self._end is not None and not work.is_hole:
+        if self._end is not None and not work.is_hole and self._known:
             left = min(left, self._end - self._clock())
         self._left = left
         return left > 0

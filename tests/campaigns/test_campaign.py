@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from contextlib import contextmanager
@@ -177,6 +178,14 @@ def test_no_wave_begins_after_the_time_is_up(tmp_path, monkeypatch):
 
     result = start(tmp_path / "c", plan, Inline(), tick, clock=lambda: now)
     assert result.implementations[0].components[0].scenarios == 9
+
+
+def test_the_first_wave_is_run_however_long_it_takes_to_start_a_runner(tmp_path):
+    """A night on a cluster that was busy said that a known bug was missed, and had run nothing."""
+    plan = make_plan("m", NAMES[:1], ["deque"], minutes=1, block=3)
+    hours = itertools.count(0.0, 3_600.0)
+    result = start(tmp_path / "c", plan, Inline(), clock=lambda: next(hours))
+    assert result.implementations[0].components[0].scenarios == 24
 
 
 def test_a_wave_is_no_longer_than_the_time_that_is_left(tmp_path, monkeypatch):
