@@ -18,6 +18,7 @@ from conformance.campaigns.runners import timed
 from conformance.campaigns.tables import batch_of, rows_in
 from conformance.campaigns.works import Function
 from conformance.driver import find_components
+from conformance.system.garbage import spare_once
 from conformance.system.writing import NotWritten
 
 RESULTS = "number bigint, result binary"
@@ -33,6 +34,7 @@ def running(plan: Plan, names: Names, tasks: Sequence[Sequence[Block]]) -> Calla
             for number in batch.column(0).to_pylist():
                 for block in tasks[number]:
                     yield batch_of(rows_of(*timed(partial(attempt_elsewhere, plan, names), block)))
+                    spare_once()
 
     return run
 
@@ -49,6 +51,7 @@ def doing(function: Function[Any, Any], names: Names, works: Sequence[Any]) -> C
                     except NotWritten as error:  # the disk of an executor refuses to write, and another may not
                         result = function.given_up(works[number], str(error), names)
                     yield pa.RecordBatch.from_pydict({"number": [number], "result": [msgspec.json.encode(result)]})
+                    spare_once()
 
     return run
 

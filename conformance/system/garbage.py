@@ -12,3 +12,14 @@ def spare_what_is_loaded() -> None:
     It holds for the whole process, so call it only where one of our own begins, and never on import.
     """
     gc.freeze()
+
+
+def spare_once() -> None:
+    """As `spare_what_is_loaded`, for a process that somebody else has started and uses again: the first call counts.
+
+    To be called when everything is loaded, which is at the end of the first work. A worker of Spark collects garbage
+    after each task.
+    """
+    if not gc.get_freeze_count():
+        gc.collect()
+        spare_what_is_loaded()

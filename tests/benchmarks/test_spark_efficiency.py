@@ -1,4 +1,4 @@
-"""What it costs in CPU time to have Spark run blocks, against one process that does nothing else.
+"""What it costs in CPU time to have Spark run blocks: against one process, and beyond what the blocks take.
 
 Summed is the time of the whole tree of processes: driver, JVM, Python workers. Blocks are of the size that large
 campaigns have. Nothing is asserted about a time: machines are shared.
@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 import pytest
 from msgspec.structs import replace
 
-from conformance.campaigns import Inline, Processes, Spark, make_plan
-from conformance.campaigns.rows import blocks_of
+from conformance.campaigns import Inline, Processes, Spark, make_plan, spark_tasks
+from conformance.campaigns.apart import attempt_elsewhere
+from conformance.campaigns.rows import blocks_of, rows_of
+from conformance.campaigns.runners import cores
+from conformance.campaigns.seconds import Seconds, Watch
 from conformance.campaigns.spark_setup import spark_problem
-from conformance.campaigns.tables import read_table
+from conformance.campaigns.tables import batch_of, read_table
+from conformance.system.garbage import spare_once
 
 pytestmark = [
     pytest.mark.benchmark,
@@ -25,6 +29,8 @@ pytestmark = [
 ]
 BLOCKS = 8
 SIZE = 30_000
+PER_CORE = 12
+"""How many tasks of one block each core has in a wave that is full."""
 
 
 def cpu_seconds_of_the_tree() -> float:
@@ -83,3 +89,41 @@ def test_spark_costs_little_more_than_the_work_itself(capsys, tmp_path):
         )
     with capsys.disabled():
         print("", *lines, sep="\n")
+
+
+def running_by_cpu_time(plan, names, tasks):
+    """As `running`, but the seconds of a block are the CPU time that its process took for it."""
+
+    def run(numbers):
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                for block in tasks[number]:
+                    began = process_time()
+                    result = attempt_elsewhere(plan, names, block, Watch())
+                    yield batch_of(rows_of(result, Seconds(process_time() - began)))
+                    spare_once()
+
+    return run
+
+
+@pytest.mark.parametrize("size", [600, SIZE])
+def test_what_a_full_wave_of_spark_takes_beyond_its_blocks(size, capsys, monkeypatch, tmp_path):
+    """This compares nothing with another run, so that it can be measured on a machine that others use."""
+    monkeypatch.setattr(spark_tasks, "running", running_by_cpu_time)
+    count = PER_CORE * cores()
+    plan = make_plan("efficiency", ["reference"], ["subpartition"], scenarios=(2 * count) * size, block=size)
+    every = list(plan.blocks())
+    before = cpu_seconds_of_the_tree()
+    with Spark().opened(plan) as running:
+        wave(running, [replace(one, count=10) for one in every[:count]], tmp_path / "first")
+        ready = cpu_seconds_of_the_tree()
+        wave(running, every[count:], tmp_path / "blocks")
+        spent = cpu_seconds_of_the_tree() - ready
+    rows = (row for path in tmp_path.glob("blocks/rows/*.parquet") for row in read_table(path.read_bytes()))
+    own = sum(row.seconds or 0.0 for row in rows if row.kind == "block")
+    each = 1000 * (spent - own) / count
+    with capsys.disabled():
+        print(
+            f"\nSpark, {cores()} cores: {count} tasks of {own / count:.1f} s CPU, and {each:.0f} ms each"
+            f" beyond it, with the sum of the wave; efficiency {own / spent:.1%}; {ready - before:.1f} s CPU before"
+        )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 
-from conformance.campaigns import Block, CampaignError, Names, RunnerUnavailable, Spark, choose, make_plan
+from conformance.campaigns import Block, CampaignError, Names, RunnerUnavailable, Spark, choose, make_plan, spark_tasks
 from conformance.campaigns.block import DIED, lost_block
 from conformance.campaigns.rows import blocks_of, rows_of
 from conformance.campaigns.spark_runner import JOBS, Jobs, Session
@@ -19,6 +22,21 @@ PLAN = make_plan("jobs", ["reference"], ["deque", "subpartition"], scenarios=40,
 BLOCKS = [PLAN.block_at(position) for position in range(20)]
 TASKS = [BLOCKS[at : at + 3] for at in range(0, 20, 3)]
 POISON = BLOCKS[7]
+
+
+def test_a_worker_that_is_used_again_does_not_look_at_what_is_loaded_after_each_task():
+    some = replace(PLAN, seed="garbage")
+    run = spark_tasks.running(some, Names(), [[some.block_at(0)], [some.block_at(1)]])
+    counts = []
+    gc.unfreeze()
+    try:
+        for number in (0, 1):
+            list(run(iter([pa.RecordBatch.from_pydict({"id": [number]})])))
+            counts.append(gc.get_freeze_count())
+    finally:
+        gc.unfreeze()
+    assert counts[0] > 10_000
+    assert counts[1] <= counts[0], "only once, so that nothing of later tasks stays"
 
 
 class Dying(Jobs):
