@@ -4,8 +4,8 @@ Each is a value of `MANNERS`. Without any, a search mixes some of them itself (`
 scenario has in common with others of its manner follows from its seed text and the program alone, as in any search.
 
 Where threads pause, a scenario in one of the manners of scheduling consists of *bouts*: some threads begin an operation
-each, and the thread of the highest priority goes on to its next pause, until none can go on. Only configurations in
-which operations pause are drawn then, if there are any.
+each, by the weights of the component, and the thread of the highest priority goes on to its next pause, until none can.
+Only configurations in which operations pause are drawn then, if there are any.
 """
 
 from __future__ import annotations
@@ -35,13 +35,12 @@ _TRIES = 40
 """After so many draws that found no enabled step, there is none."""
 _BETWEEN = 0.1
 """How often another step comes between two turns."""
-_BEGINS = 3
-"""How many operations a thread begins at most when a bout begins, until one of them pauses."""
+_BEGINS = 2
+"""How many steps there are at most for each thread when a bout begins. Most operations pause nowhere."""
 _CHANGED = 0.1
 """The share of steps of a stored scenario that have other operands."""
 _AFTER = 5
 """How many steps may follow the last bout."""
-_ANY = ""
 Draw = Callable[[], float]
 Change = Callable[[int, Thread, dict[str, float], list[Thread]], None]
 """Changes priorities after a turn of a bout, of a thread, with the threads that pause at the same thing."""
@@ -165,12 +164,8 @@ def _bout(world: World, by_phase: Tables, length: int, draw: Draw, change: Chang
     """Begin some operations, and let the threads go on until none can. Return whether a step was performed."""
     before, threads, performed = len(world.performed), list(world.threads.values()), world.performed
     priorities = {one.name: draw() for one in threads}
-    if draw() < 0.5:  # what no thread does, or a thread that is drawn more often
-        _operate(world, by_phase, _ANY, draw)
-    for one in threads:
-        for _ in range(_BEGINS):
-            if one.coroutine is None and world.ledger.phase in by_phase:
-                _operate(world, by_phase, one.name, draw)
+    for _ in range(1 + floor(draw() * _BEGINS * len(threads))):
+        _operate(world, by_phase, draw)
     at = 0
     while len(performed) < length:
         ready = [one for one in threads if one.waits_for is not None and one.waits_for.ready()]
@@ -181,20 +176,17 @@ def _bout(world: World, by_phase: Tables, length: int, draw: Draw, change: Chang
         world.perform((RUN, first.name, ""))
         change(at, first, priorities, racing)
         if draw() < _BETWEEN:
-            _operate(world, by_phase, _ANY, draw)
+            _operate(world, by_phase, draw)
         at += 1
     return len(performed) > before
 
 
-def _operate(world: World, by_phase: Tables, thread: str, draw: Draw) -> None:
-    """Begin an operation of a thread, or with `_ANY` perform any step but a turn, if one is enabled.
-
-    Raises: Violation.
-    """
+def _operate(world: World, by_phase: Tables, draw: Draw) -> None:
+    """Perform a step by its weight, but no turn: mostly the begin of an operation of a thread. Raises: Violation."""
     table: Table = by_phase[world.ledger.phase]
     for _ in range(_TRIES):
         step, options, by = table[floor(draw() * len(table))]
-        if thread not in (_ANY, by) or (by and world.threads[by].coroutine is not None):
+        if by and world.threads[by].coroutine is not None:
             continue
         if choices := options(world.ledger):
             world.perform((*step, *choices[floor(draw() * len(choices))]))
