@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from conformance import reporting
+from conformance.campaigns.checks import try_variants, works_of_variant
 from conformance.cli.destinations import TO_FILE, TO_FOLDER
 from conformance.cli.guarding import resting
 from conformance.cli.interrupting import interruptible
@@ -23,7 +24,7 @@ from conformance.cli.options import (
     step_seconds_option,
 )
 from conformance.cli.working import Runner, runner_options
-from conformance.engines.variants import MOST_SCENARIOS, try_variants
+from conformance.engines.variants import MOST_SCENARIOS
 from conformance.ports import Limits, find_legal_variant, legal_variants
 from conformance.ports.registry import LEGAL_VARIANT_SCHEME, LEGAL_VARIANTS
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, INTERRUPTED, VIOLATION
@@ -77,9 +78,10 @@ def variants(
     chosen = [(name, one) for name, one in chosen if not components or one.component in components]
     if not chosen:
         raise click.UsageError("there is no legal variant of these components")
+    works = 1 if into_path is None else works_of_variant(scenarios)
     with (
         interruptible() as interruption,
-        reporting.progress_bar(notes, "legal variants", len(chosen)) as advance,
+        reporting.progress_bar(notes, "legal variants", len(chosen) * works) as advance,
         runner.over("legal variants", interruption, lambda done: advance(done, 0)) as over,
     ):
         watch = None if into_path is not None else lambda done: advance(done, 0)

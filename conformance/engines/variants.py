@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 
 from msgspec import Struct
@@ -14,16 +15,12 @@ from conformance.engines.divergence import Differ, Divergence
 from conformance.engines.interruption import NEVER, Interruption, Unfinished, until
 from conformance.engines.position import Follow, unfollowed
 from conformance.engines.search import Search, seeds
-from conformance.engines.works import Over, alone
-from conformance.ports import LegalVariant, find_legal_variant
+from conformance.ports import Implementation, LegalVariant, find_legal_variant
 
 MOST_SCENARIOS = 20_000
 """A variant that no property accuses in so many scenarios counts as not accused."""
 MOST_COMPARED = 3_000
 """A variant whose histories are those of its original in so many scenarios tests nothing."""
-
-Watch = Callable[[int], None]
-"""Called with the number of variants that were tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +42,8 @@ class Trial:
         return bool(self.found)
 
 
-class Trying(Struct, frozen=True):
-    """The trial of a legal variant."""
+class Differing(Struct, frozen=True):
+    """The search for a scenario in which a variant and its original have different histories."""
 
     variant: str
     seed: str
@@ -57,26 +54,15 @@ class Trying(Struct, frozen=True):
         """See `Work`."""
         return self.variant, find_legal_variant(self.variant).component
 
-    def do(self, interruption: Interruption, follow: Follow) -> Trial:
-        """See `Work`."""
+    def do(self, interruption: Interruption, follow: Follow) -> tuple[Divergence, ...]:
+        """See `Work`. There is one, or none."""
         variant = find_legal_variant(self.variant)
-        return try_variant(self.variant, variant, self.seed, self.scenarios, interruption=interruption, follow=follow)
-
-
-def try_variants(
-    names: Sequence[str], seed: str, scenarios: int = MOST_SCENARIOS, over: Over = alone, watch: Watch | None = None
-) -> list[Trial]:
-    """Returns what became of these variants, in their order, which is the same wherever `over` does the works.
-
-    After an interruption, the variants are missing of which that is not known.
-    """
-    trials: list[Trial] = []
-    for one in over([Trying(name, seed, scenarios) for name in names]):
-        if one is not None:
-            trials.append(one)
-        if watch is not None:
-            watch(len(trials))
-    return trials
+        with closing(variant.build()) as implementation:
+            program = _program(variant, implementation, COMPONENTS, follow)
+            found = _difference(variant, program, self.seed, self.scenarios, interruption, follow)
+        if interruption.requested:
+            raise Unfinished
+        return () if found is None else (found,)
 
 
 def try_variant(
@@ -94,8 +80,7 @@ def try_variant(
     """
     implementation = variant.build()
     try:
-        program = Program(components[variant.component], implementation).pinned(variant.shape)
-        program.log = follow(program)
+        program = _program(variant, implementation, components, follow)
         result = check(program, scenarios, seed, interruption=interruption)
         difference = _difference(variant, program, seed, scenarios, interruption, follow)
         if interruption.requested:
@@ -103,6 +88,14 @@ def try_variant(
         return Trial(name, result.tally.scenarios, result.found, difference)
     finally:
         implementation.close()
+
+
+def _program(
+    variant: LegalVariant, implementation: Implementation, components: Mapping[str, Component], follow: Follow
+) -> Program:
+    program = Program(components[variant.component], implementation).pinned(variant.shape)
+    program.log = follow(program)
+    return program
 
 
 def _difference(

@@ -12,12 +12,13 @@ import pytest
 from msgspec import Struct
 
 from conformance.campaigns import choose
+from conformance.campaigns.checks import try_variants
 from conformance.campaigns.kept_works import Done, Folder, into
 from conformance.campaigns.runners import Runner
 from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.position import Follow
-from conformance.engines.variants import Trial, try_variants
-from conformance.engines.works import alone
+from conformance.engines.variants import Trial, try_variant
+from conformance.ports import find_legal_variant
 
 NAMES = [f"tests.ports.foreign_variants:{one}" for one in ("COUNTS_THE_END", "TAKES_THE_LAST", "DIFFERS_NOWHERE")]
 SCENARIOS = 30
@@ -51,7 +52,7 @@ def tried(
 
 def at_once() -> list[Trial]:
     """What becomes of the variants without a folder."""
-    return try_variants(NAMES, "0", SCENARIOS, alone)
+    return [try_variant(name, find_legal_variant(name), "0", SCENARIOS) for name in NAMES]
 
 
 def main() -> None:

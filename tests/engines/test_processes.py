@@ -13,11 +13,11 @@ from collections.abc import Callable
 
 import pytest
 
+from conformance.campaigns.checks import try_variants
 from conformance.engines.interruption import Interruption, OnRequest
 from conformance.engines.matrix import Asked, matrix
 from conformance.engines.operators import Subject, try_operators
 from conformance.engines.processes import mapping
-from conformance.engines.variants import try_variants
 from conformance.engines.works import in_processes
 from conformance.ports.changes import CATALOGUES
 from conformance.system.supervisor import adopt_orphans, descendants
