@@ -10,14 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from conformance.campaigns import Inline, Spark, make_plan, start
+from conformance.campaigns import Inline, Spark, files, make_plan, reduce, start
+from conformance.campaigns.kept_outcomes import Kept
+from conformance.campaigns.outcomes import FindingRecord
 from conformance.campaigns.spark_setup import spark_problem
 from tests.campaigns.cluster import LOCAL, cluster, connect_server
 
 ROOT = Path(__file__).parents[2]
 PROBLEM = spark_problem()
-NAMES = ("reference", "known-bug:B-01", "tests.campaigns.dying:at_a_late_checkpoint")
+CHOSEN = ("tests.campaigns.dying:at_a_late_checkpoint",)
+NAMES = ("reference", "known-bug:B-01", "known-bug:B-S21", "known-bug:B-D8", *CHOSEN)
 COMPONENTS = ("deque", "persister", "recovered-channel", "subpartition")
+LARGER = 600
+"""A budget for reductions that is larger than that of the plans."""
 
 pytestmark = [
     pytest.mark.spark,
@@ -25,6 +30,14 @@ pytestmark = [
     pytest.mark.skipif(PROBLEM is not None, reason=PROBLEM or ""),
     pytest.mark.xdist_group("spark"),
 ]
+
+
+def outcomes(folder: Path) -> dict[str, bytes]:
+    """The result of a campaign, and each finding that it was made of."""
+    paths = [folder / files.RESULT, *(folder / files.FINDINGS).rglob("*.json")]
+    found = {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+    assert len(found) > len(NAMES) + 8, "there is too little to reduce"
+    return found
 
 
 def test_executors_that_come_and_go_lead_to_the_same_bytes(tmp_path, monkeypatch):
@@ -51,7 +64,24 @@ def test_executors_that_come_and_go_lead_to_the_same_bytes(tmp_path, monkeypatch
             seen.append(state.committed)
 
         start(tmp_path / "spark", plan, Spark(there.url), watch)
-    assert (tmp_path / "spark" / "result.json").read_bytes() == (tmp_path / "inline" / "result.json").read_bytes()
+        assert outcomes(tmp_path / "spark") == outcomes(tmp_path / "inline")
+
+        last = there.add_worker()
+        kept: list[FindingRecord] = []
+        keep = Kept.keep_finding
+
+        def losing(self: Kept, record: FindingRecord) -> None:
+            if not kept:
+                last.kill()
+            kept.append(record)
+            keep(self, record)
+
+        monkeypatch.setattr(Kept, "keep_finding", losing)
+        reduce(tmp_path / "spark", Spark(there.url), LARGER, chosen=CHOSEN)
+        monkeypatch.undo()
+    assert len(kept) > 4
+    reduce(tmp_path / "inline", Inline(), LARGER, chosen=CHOSEN)
+    assert outcomes(tmp_path / "spark") == outcomes(tmp_path / "inline")
 
 
 @pytest.mark.skipif(spark_problem(connects=True) is not None, reason=spark_problem(connects=True) or "")
@@ -62,14 +92,23 @@ def test_a_connect_server_comes_to_the_same_bytes(tmp_path):
     (tmp_path / "server").mkdir()
     with connect_server(tmp_path / "server") as server:
         code = (
-            "import pickle, sys\nfrom conformance.campaigns import Spark, start\n"
-            "start(sys.argv[1], pickle.load(sys.stdin.buffer), Spark(sys.argv[2]))"
+            "import pickle, sys\nfrom conformance.campaigns import Spark, reduce, start\n"
+            "folder, address, budget, *chosen = sys.argv[1:]\n"
+            "if budget == '0':\n    start(folder, pickle.load(sys.stdin.buffer), Spark(address))\n"
+            "else:\n    reduce(folder, Spark(address), int(budget), chosen=chosen)"
         )
-        subprocess.run(
-            [sys.executable, "-c", code, str(tmp_path / "spark"), server.address], input=pickle.dumps(plan), check=True,
-            cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
-    assert (tmp_path / "spark" / "result.json").read_bytes() == (tmp_path / "inline" / "result.json").read_bytes()
+
+        def run(budget: int) -> None:
+            subprocess.run(
+                [sys.executable, "-c", code, str(tmp_path / "spark"), server.address, str(budget), *CHOSEN],
+                input=pickle.dumps(plan), check=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
+            )  # fmt: skip
+
+        run(0)
+        assert outcomes(tmp_path / "spark") == outcomes(tmp_path / "inline")
+        run(LARGER)
+    reduce(tmp_path / "inline", Inline(), LARGER, chosen=CHOSEN)
+    assert outcomes(tmp_path / "spark") == outcomes(tmp_path / "inline")
 
 
 def test_spark_submit_starts_a_campaign_that_comes_to_the_same_bytes(tmp_path):
