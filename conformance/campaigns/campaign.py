@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -268,12 +268,16 @@ def finish(
     total = waves.sum_of(folder, plan, newest, names.components)
     kept = Kept(folder, plan, names.components)
     budget = kept.budget()
-    if cases := cases_left(total, kept, budget):
-        with ExitStack() as closing:
+    with ExitStack() as closing:
+        do = None
+        if cases := cases_left(total, kept, budget):
             running = closing.enter_context(Inline(names).opened(plan)) if opened is None else opened()
-            confirm = closing.enter_context(confirming(plan, names))
-            running.do(Reduction(plan, budget), cases, lambda case, found: kept.keep_finding(confirm(case, found)), say)
-    result = conclude(plan, total, names, kept)
+            with confirming(plan, names) as confirm:
+                running.do(
+                    Reduction(plan, budget), cases, lambda case, found: kept.keep_finding(confirm(case, found)), say
+                )
+            do = partial(running.do, say=say)
+        result = conclude(plan, total, names, kept, do)
     files.write_result(folder, result)
     return result
 

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 
-from conformance.campaigns.block import decode, encode_tally, programs_of
+from conformance.campaigns.block import encode_tally
+from conformance.campaigns.grouping import Findings, Grouping, grouped
 from conformance.campaigns.kept_outcomes import Kept
 from conformance.campaigns.merge import Sum
 from conformance.campaigns.names import Names
 from conformance.campaigns.outcomes import (
     Concluded,
+    FindingRecord,
     ImplementationRecord,
-    OfferedRecord,
-    PropertyRecord,
     record_of,
     result_of,
+    signature_of,
 )
 from conformance.campaigns.plan import Plan
 from conformance.campaigns.reducing import Case, found_unreduced, longest_first
-from conformance.campaigns.result import CampaignResult, CauseResult, FindingName
-from conformance.driver import FailureClass, Program
-from conformance.engines.causes import Cause, each_alone, likely_causes
-from conformance.engines.check import Check, Found
-from conformance.engines.tally import Tally
-from conformance.ports import Implementation
+from conformance.campaigns.result import CampaignResult
+from conformance.engines.causes import each_alone
+from conformance.engines.tally import Failure, Signature
 
-Ran = Sequence[tuple[Program, Tally]]
-"""The components of one implementation, with what the blocks counted."""
-Group = Callable[[Sequence[Check]], tuple[Cause, ...]]
+KeepRecord = Callable[[Findings, ImplementationRecord], None]
+Do = Callable[[Grouping, Sequence[Findings], KeepRecord], None]
+"""Makes the record of each implementation, anywhere and in any order."""
 
 
 def cases_left(total: Sum, kept: Kept, budget: int) -> list[Case]:
@@ -45,34 +42,34 @@ def cases_left(total: Sum, kept: Kept, budget: int) -> list[Case]:
     return longest_first(cases, total)
 
 
-def conclude(plan: Plan, total: Sum, names: Names, kept: Kept) -> CampaignResult:
+def conclude(plan: Plan, total: Sum, names: Names, kept: Kept, do: Do | None = None) -> CampaignResult:
     """Compute the verdicts, and group the findings by likely cause. Every failure was reduced before, and is kept.
 
-    What comes of each implementation is kept, too. Raises: SchemaError if a file of an outcome is damaged; NotWritten.
+    `do` groups the findings of several implementations; None: this process does it. What comes of each implementation
+    is kept, too. Raises: SchemaError if a file of an outcome is damaged; NotWritten.
     """
 
-    def reduced(name: str, ran: Ran) -> list[Check]:
-        return [
-            Check(program, tally, tuple(_kept(kept, name, program.component.name, tally, names)))
-            for program, tally in ran
-        ]
-
-    concluded = []
-    for one in _concluded(plan, total, names, reduced, likely_causes):
-        kept.keep_implementation(one.record)
-        concluded.append(one)
-    return result_of(plan, total, concluded)
-
-
-def _kept(kept: Kept, name: str, component: str, tally: Tally, names: Names) -> Iterator[Found]:
-    for signature, failure in sorted(tally.failures.items()):
+    def reduced(name: str, component: str, signature: Signature, failure: Failure) -> FindingRecord:
         record = kept.known(name, component, signature, failure, 0)
         assert record is not None
-        scenario = decode(record.scenario, names.components)
-        yield Found(
-            signature, record.owed, record.observed, scenario, failure.count, failure.first,
-            unclaimed=record.unclaimed, complete=record.budget is None,
-        )  # fmt: skip
+        return record
+
+    records: dict[str, ImplementationRecord] = {}
+
+    def keep(work: Findings, record: ImplementationRecord) -> None:
+        kept.keep_implementation(record)
+        records[work.implementation] = record
+
+    works = list(_findings(plan, total, reduced))
+    costly = sorted((work for work in works if work.findings), key=lambda work: -len(work.findings))
+    if do is None or len(costly) < 2:
+        costly = []  # another process would take longer to start
+    else:
+        do(Grouping(plan), costly, keep)
+    for work in works:
+        if work.implementation not in records:
+            keep(work, grouped(plan, names, work))
+    return result_of(plan, total, [_concluded(work, records[work.implementation]) for work in works])
 
 
 def conclude_so_far(plan: Plan, total: Sum, names: Names) -> CampaignResult:
@@ -80,66 +77,30 @@ def conclude_so_far(plan: Plan, total: Sum, names: Names) -> CampaignResult:
 
     The scenarios of failures are as the search found them, and each finding is a cause of its own.
     """
-    return result_of(plan, total, _concluded(plan, total, names, _checks_as_found, each_alone))
+
+    def as_found(name: str, component: str, signature: Signature, failure: Failure) -> FindingRecord:
+        return record_of(plan, name, failure, found_unreduced(name, signature, failure), None)
+
+    works = _findings(plan, total, as_found)
+    return result_of(plan, total, [_concluded(work, grouped(plan, names, work, each_alone)) for work in works])
 
 
-def _concluded(
-    plan: Plan, total: Sum, names: Names, checks_of: Callable[[str, Ran], list[Check]], group: Group
-) -> list[Concluded]:
-    """Return the outcomes of each implementation. `checks_of` returns the checks of the one of a name."""
+def _findings(
+    plan: Plan, total: Sum, finding: Callable[[str, str, Signature, Failure], FindingRecord]
+) -> Iterator[Findings]:
+    """Yield the findings of each implementation. `finding` returns the one that a failure is."""
     tallies = total.tallies()
-    concluded = []
     for name in plan.implementations:
-        with closing(names.here.find(name)) as implementation:
-            ran = [
-                (program, tallies.get((name, component), Tally()))
-                for component in ((plan.sought[name],) if name in plan.sought else plan.components)
-                for program in programs_of(plan, component, {name: implementation}, names.components).values()
-            ]
-            checks = checks_of(name, ran)
-            record = _record(plan, name, implementation, checks, group(checks))
-        findings = {
-            (check.program.component.name, found.signature): record_of(
-                plan, name, check.tally.failures[found.signature], found, None
-            )
-            for check in checks
-            for found in check.found
-        }
-        concluded.append(Concluded(record, findings))
-    return concluded
-
-
-def _record(
-    plan: Plan, name: str, implementation: Implementation, checks: Sequence[Check], causes: Sequence[Cause]
-) -> ImplementationRecord:
-    offered = tuple(
-        OfferedRecord(
-            check.program.component.name,
+        yield Findings(
+            name,
             tuple(
-                PropertyRecord(one.slug, one.level, one.kind, one.slug in check.program.places)
-                for one in check.program.component.properties
+                finding(name, component, *failed)
+                for (of, component), tally in tallies.items()
+                if of == name
+                for failed in sorted(tally.failures.items())
             ),
         )
-        for check in checks
-    )
-    claims = tuple(sorted(implementation.capabilities))
-    return ImplementationRecord(plan.digest, name, implementation.version, claims, offered, tuple(map(_cause, causes)))
 
 
-def _cause(cause: Cause) -> CauseResult:
-    names = tuple(
-        FindingName(one.scenario.component, one.slug, FailureClass(one.failure_class), one.signature[2])
-        for one in cause.found
-    )
-    return CauseResult(names, cause.why, cause.resembles)
-
-
-def _checks_as_found(name: str, ran: Ran) -> list[Check]:
-    return [
-        Check(
-            program,
-            tally,
-            tuple(found_unreduced(name, signature, failure) for signature, failure in sorted(tally.failures.items())),
-        )
-        for program, tally in ran
-    ]
+def _concluded(work: Findings, record: ImplementationRecord) -> Concluded:
+    return Concluded(record, {(one.component, signature_of(one)): one for one in work.findings})

@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -25,6 +26,7 @@ from conformance.campaigns import (
     works_worker,
 )
 from conformance.campaigns.block import Counts, encode_tally
+from conformance.campaigns.grouping import Findings, Grouping, grouped
 from conformance.campaigns.merge import Sum
 from conformance.campaigns.outcomes import FindingRecord
 from conformance.campaigns.reducing import Case, Reducer, longest_first
@@ -198,6 +200,21 @@ def test_a_finding_is_confirmed_in_another_process_or_says_that_it_is_not(cases,
         assert said.endswith(" (not confirmed: the process that ran it again died each time)")
     finally:
         worker.close()
+
+
+def test_findings_have_the_same_likely_causes_in_every_process(findings, monkeypatch):
+    work, function = Findings(NAME, tuple(findings)), Grouping(PLAN)
+    here = grouped(PLAN, Names(), work)
+    assert 1 < sum(len(one.findings) for one in here.causes) == len(findings)
+    worker = WorksWorker(function, Names())
+    try:
+        assert worker.do(work) == here
+        killed = killing(monkeypatch, ATTEMPTS)
+        assert worker.do(work) == here
+        assert len(killed) == ATTEMPTS
+    finally:
+        worker.close()
+    assert function.read(work, msgspec.json.encode(here), Names()) == here
 
 
 def test_another_failure_is_not_the_one_that_was_found(cases, findings):
