@@ -13,16 +13,18 @@ import errno
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from conformance.campaigns.block import DIED, lost_block
 from conformance.campaigns.errors import CampaignError, RunnerUnavailable
@@ -65,6 +67,9 @@ _HEAP = "512m"
 _MARKS = "mapreduce.fileoutputcommitter.marksuccessfuljobs"
 """What counts says `wave.json`, and not a file of Spark's."""
 _MOST_CORES = 1_000_000
+RETRIES = 7
+"""How often a Spark Connect server is asked again that does not answer: for about two minutes."""
+_PORT, _SECONDS_TO_ANSWER = 15002, 10.0
 _NO_CONF: Mapping[str, str] = MappingProxyType({})
 
 _QUIET = """\
@@ -171,13 +176,16 @@ class Spark:
     @contextmanager
     def _connected(self, plan: Plan | None) -> Iterator[Session]:
         """Yield a session of a Spark Connect server."""
+        from pyspark.sql.connect.client.retries import DefaultPolicy
         from pyspark.sql.connect.session import SparkSession
 
+        is_there = partial(answers, self.master)
         with ExitStack() as undo:
             folder = undo.enter_context(scratch("conformance-spark-run-"))
             try:
                 session = SparkSession.builder.remote(self.master).create()
-                undo.callback(session.stop)
+                undo.callback(_if(is_there, session.stop))
+                session.client.set_retry_policies([DefaultPolicy(max_retries=RETRIES)])
                 for name, value in self.conf.items():
                     session.conf.set(name, value)
                 session.addArtifacts(str(pack(folder / "conformance-packages.zip", plan, self.names)), pyfile=True)
@@ -186,7 +194,7 @@ class Spark:
                     f"The Spark Connect server {self.master} could not be used: {_gist(_text(error))}. The runner "
                     "processes needs no Spark."
                 ) from error
-            yield Session(session, lambda: _interrupt(session), lambda: True, lambda: _partitions(session))
+            yield Session(session, _if(is_there, session.interruptAll), is_there, lambda: _partitions(session))
 
     @contextmanager
     def _classic(self, plan: Plan | None) -> Iterator[Session]:
@@ -440,9 +448,25 @@ def _partitions(session: Any) -> int:
     return int(session.range(_MOST_CORES).selectExpr("spark_partition_id()").distinct().count())
 
 
-def _interrupt(session: Any) -> None:
-    """End the jobs of a session of a Spark Connect server."""
-    session.interruptAll()
+def answers(address: str) -> bool:
+    """Return whether somebody listens at the address of a Spark Connect server."""
+    parts = urlsplit(address)
+    try:
+        with socket.create_connection((parts.hostname or "", parts.port or _PORT), _SECONDS_TO_ANSWER):
+            return True
+    except OSError:
+        return False
+
+
+def _if(holds: Callable[[], bool], call: Callable[[], object]) -> Callable[[], None]:
+    """Return a function that calls another one only if something holds, and raises nothing."""
+
+    def called() -> None:
+        with suppress(Exception):  # it may have ended in between
+            if holds():
+                call()
+
+    return called
 
 
 def _forget(session_class: Any) -> None:

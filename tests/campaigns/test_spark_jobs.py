@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import socket
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 from conformance.campaigns import Block, CampaignError, Names, RunnerUnavailable, Spark, choose, make_plan, spark_tasks
 from conformance.campaigns.block import DIED, lost_block
 from conformance.campaigns.rows import blocks_of, rows_of
-from conformance.campaigns.spark_runner import JOBS, Jobs, Session
+from conformance.campaigns.spark_runner import JOBS, Jobs, Session, answers
 from conformance.campaigns.spark_setup import Java
 from conformance.campaigns.tables import TableWriter, read_table
 from conformance.system.writing import NotWritten
@@ -98,6 +99,14 @@ def test_a_jvm_that_has_ended_ends_the_campaign(tmp_path):
     jobs.alive = False
     with pytest.raises(CampaignError, match="Spark stopped working on the campaign: Python worker exited"):
         ran(jobs, tmp_path)
+
+
+def test_a_spark_connect_server_that_has_ended_does_not_answer():
+    """Else its end was taken for that of a task, whose blocks are run again one by one."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"sc://127.0.0.1:{server.getsockname()[1]}/;user_id=me"
+        assert answers(address)
+    assert not answers(address)
 
 
 def test_a_disk_that_is_full_on_an_executor_is_named(tmp_path):
