@@ -525,6 +525,8 @@ def report(found: Sequence[Trial], seed: str) -> str:
     lines += [_row("**all**", "", found), ""]
     resumed = sum(one.resumed for one in found)
     lines += [f"{resumed} times a command ended before its campaign or exploration did, and was given again.", ""]
+    if missing := [name for name in ENVIRONMENTS if not any(one.environment == name for one in found)]:
+        lines += [f"Not tried this time: {', '.join(missing)}.", ""]
     return "\n".join(lines)
 
 
