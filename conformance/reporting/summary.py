@@ -43,9 +43,7 @@ def summary_text(summed: Summed) -> str:
         "## Checkpoint conformance",
         f"**{cell(summed.status)}**",
         *(f"> {cell(one)}" for one in summed.unfinished),
-        table(
-            ("implementation", "verdict", "passed", "FAILED", "not exercised", "scenarios"), _counts(summed.verdicts)
-        ),
+        table(("implementation", "verdict", "passed", "FAILED", "not judged", "scenarios"), _counts(summed.verdicts)),
         *_failures(summed),
         *([] if summed.since is None else _since(summed.since)),
         *_differences(summed.differences),
