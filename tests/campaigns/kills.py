@@ -488,8 +488,8 @@ def _chosen(left: Mapping[tuple[str, str], int], one: Disturbed, chance: random.
 
 
 # ---- the page --------------------------------------------------------------------------------------------------------
-def report(found: Sequence[Trial], seed: str) -> str:
-    """Return the page."""
+def report(found: Sequence[Trial], seed: str, stopped: bool = False) -> str:
+    """Return the page. `stopped`: whether there were to be more trials."""
     lines = [
         "# Killed at random",
         "",
@@ -525,6 +525,8 @@ def report(found: Sequence[Trial], seed: str) -> str:
     lines += [_row("**all**", "", found), ""]
     resumed = sum(one.resumed for one in found)
     lines += [f"{resumed} times a command ended before its campaign or exploration did, and was given again.", ""]
+    if stopped:
+        lines += ["The trials were stopped before each kind of process was killed as often as asked.", ""]
     if missing := [name for name in ENVIRONMENTS if not any(one.environment == name for one in found)]:
         lines += [f"Not tried this time: {', '.join(missing)}.", ""]
     return "\n".join(lines)
@@ -550,10 +552,15 @@ def main() -> None:
     if sys.argv[1] == "--drive":
         sys.exit(drive(sys.argv[2], Path(sys.argv[3]), *sys.argv[4:6]))
     seed, times = "kills", int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    found, stopped = list[Trial](), False
     with tempfile.TemporaryDirectory(prefix="conformance-kills-") as folder:
-        found = list(trials(times, seed, Path(folder), sys.argv[3:] or ENVIRONMENTS))
-    Path(sys.argv[1]).write_text(report(found, seed), encoding="utf-8")
-    sys.exit(not all(map(is_well, found)))
+        try:
+            for trial in trials(times, seed, Path(folder), sys.argv[3:] or ENVIRONMENTS):
+                found.append(trial)
+        except KeyboardInterrupt:
+            stopped = True
+    Path(sys.argv[1]).write_text(report(found, seed, stopped), encoding="utf-8")
+    sys.exit(stopped or not all(map(is_well, found)))
 
 
 if __name__ == "__main__":
