@@ -19,6 +19,7 @@ from conformance.campaigns import (
     Status,
     causes_of,
 )
+from conformance.campaigns.status import FoundSoFar
 from conformance.components import COMPONENTS
 from conformance.driver import Components
 from conformance.engines import Standing
@@ -172,16 +173,27 @@ def _differences_table(differences: Sequence[DifferenceResult]) -> Table:
     return table
 
 
+def _is_known_bug(one: FoundSoFar) -> bool:
+    return one.implementation.startswith(KNOWN_BUG_SCHEME)
+
+
 def status_lines(now: Status, folder: Path, components: Components = COMPONENTS) -> list[str]:
-    """Describe the progress of a campaign in sentences."""
+    """Describe the progress of a campaign in sentences. What known bugs did, which must fail, comes last.
+
+    At most twenty failures are shown, and the number of the others.
+    """
     place = places_of(components)
     planned = "an unlimited number of" if now.planned is None else f"{now.planned:,}"
     lines = [f"{now.blocks:,} of {planned} blocks are committed: {now.scenarios:,} scenarios, {now.steps:,} steps."]
+    found = sorted(now.found, key=lambda one: (_is_known_bug(one), one.implementation, place(one.component)))
     lines += [
         f"{one.implementation} {one.component}: {one.property} ({one.failure_class}, at {one.operation}) failed in "
         f"{counted(one.count, 'scenario')}; the shortest so far has {counted(one.steps, 'step')}."
-        for one in sorted(now.found, key=lambda one: (one.implementation, place(one.component)))
+        for one in found[:_FEW]
     ]
+    if more := found[_FEW:]:
+        known = sum(map(_is_known_bug, more))
+        lines.append(f"{counted(len(more), 'more failure')}, {known:,} of known bugs.")
     lines += [f"Lost block: {one}." for one in now.lost[:_FEW]]
     if len(now.lost) > _FEW:
         lines.append(f"{len(now.lost) - _FEW:,} more blocks are lost.")

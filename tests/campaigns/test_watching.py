@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 
 import pytest
+from msgspec.structs import replace
 
 from conformance import cli
 from conformance.campaigns import Inline, Status, make_plan, start, watch
-from conformance.reporting import watch_status
+from conformance.reporting import status_lines, watch_status
 from conformance.reporting.console import CarefulConsole
 
 PLAN = make_plan("watch", ["reference", "known-bug:B-01"], ["deque", "subpartition"], scenarios=60, block=10, budget=20)
@@ -65,6 +66,18 @@ def test_a_terminal_has_the_newest_state_only(seen):
     assert "The campaign has ended." in final
     assert "being run by" not in final
     assert "\x1b[2K" in text, "what was there is removed"
+
+
+def test_twenty_failures_are_shown_and_those_of_known_bugs_last(seen):
+    folder, states, _ = seen
+    bug = next(one for one in states[-1].found if one.implementation == "known-bug:B-01")
+    other = replace(bug, implementation="reference")
+    many = replace(states[-1], found=(*[bug] * 25, other))
+    lines = status_lines(many, folder)
+    assert lines[1].startswith("reference subpartition: ")
+    assert sum(one.startswith("known-bug:B-01 subpartition: ") for one in lines) == 19
+    assert "6 more failures, 6 of known bugs." in lines
+    assert status_lines(replace(many, found=(other,)), folder)[1:-1] == lines[1:2]
 
 
 def test_the_command_ends_with_a_campaign_that_nobody_runs(seen, capsys):
