@@ -7,6 +7,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -165,6 +166,7 @@ REFERENCE = python_files("reference_impl")
 TESTS_OF_THE_REFERENCE = python_files("tests/reference_impl")
 
 
+@cache
 def followed(file: Path) -> str:
     """The chapter that a module of the reference names in its docstring, or nothing."""
     found = FOLLOWS.search(ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "")

@@ -40,7 +40,7 @@ from conformance.scenarios import SchemaError, canonical
 from conformance.scenarios.names import as_file_name
 from conformance.scenarios.reading import read_bytes
 from conformance.system.files import opened
-from conformance.system.writing import naming
+from conformance.system.writing import naming, rename_folder
 
 BLOCKS = "blocks"
 SUM = "sum"
@@ -264,7 +264,7 @@ def commit(folder: Path, home: Path, wave: Wave) -> Wave:
     with naming(place):
         if not (place / WAVE).exists():
             _remove(place)  # somebody has deleted that file, and the wave is run again
-        home.rename(place)
+    rename_folder(home, place)
     return made
 
 

@@ -32,7 +32,7 @@ from conformance.exploring.errors import ExplorationError
 from conformance.exploring.rows import BROKEN, DRAINS, LEFT, STATES, Told
 from conformance.scenarios.reading import read_bytes
 from conformance.scheduling import Edge
-from conformance.system.writing import make_folder, naming, write_bytes
+from conformance.system.writing import make_folder, naming, rename_folder, write_bytes
 
 TABLES = {"states": STATES, "left": LEFT, "drains": DRAINS, "broken": BROKEN}
 _ROWS = 20_000
@@ -133,8 +133,7 @@ class Folder:
         made = self._level(len(self.levels))
         write_bytes(made / "level.json", msgspec.json.encode(level) + b"\n", durable=True)
         self._making = None
-        with naming(made):
-            made.rename(self._level(len(self.levels)))
+        rename_folder(made, self._level(len(self.levels)))
         self.levels.append(level)
 
     def place(self, number: int, table: str) -> Path:

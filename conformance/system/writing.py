@@ -152,6 +152,12 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
 
 
+def rename_folder(made: Path, path: Path) -> None:
+    """Give a folder that is complete the name under which it counts, which no other one has. Raises: as `naming`."""
+    with naming(path):
+        made.rename(path)
+
+
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Write a document. The same document gives the same bytes on every machine. Raises: as `naming`."""
     write_text(path, json.dumps(document, indent=1, sort_keys=True) + "\n")

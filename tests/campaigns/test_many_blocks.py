@@ -17,7 +17,7 @@ from conformance.campaigns.campaign import finish
 from conformance.campaigns.store import write_store
 from tests.campaigns.fabricated import fabricate
 
-FEW, MANY = 300, 2_100
+FEW, MANY = 300, 1_500
 MOST_PER_BLOCK = 300
 """Bytes. A block has thousands; what is left is noise of the allocator, and the list of groups in a Parquet file, which
 are so small here."""

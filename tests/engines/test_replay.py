@@ -13,6 +13,7 @@ from conformance.engines.replay import ReplayVerdict
 from conformance.ports import Capability, find_implementation
 from conformance.scenarios import Finding, Scenario, decode_scenario, encode_history
 from tests.implementations import With
+from tests.reporting.test_plain_words import PYTHON, RIDDLE, texts
 
 CORPUS = sorted((Path(__file__).parent.parent / "corpus").glob("*.json"))
 PRIORITY = Scenario(
@@ -57,13 +58,16 @@ def test_nothing_enabled_is_not_applicable_but_an_empty_scenario_is_a_run():
 
 
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
-def test_the_corpus_fails_on_its_bug_and_holds_on_the_reference(path):
+def test_the_corpus_fails_on_its_bug_in_plain_words_and_holds_on_the_reference(path):
     scenario = decode_scenario(path.read_text(), COMPONENTS, path.name)
     assert scenario.finding is not None
-    broken = find_implementation(scenario.finding.implementation)
-    first, second = replay(scenario, broken), replay(scenario, broken)
+    bug = find_implementation(scenario.finding.implementation)
+    first, second = replay(scenario, bug), replay(scenario, bug)
     assert first.verdict is ReplayVerdict.FAILED
     assert first.violation is not None
     assert first.violation.property.slug == scenario.finding.property
+    assert [text for text in texts(first) if PYTHON.search(text)] == []
+    broken = first.violation.broken
+    assert [text for text in (broken.owed, broken.observed) if RIDDLE.search(text)] == []
     assert encode_history(first.history, "x") == encode_history(second.history, "x")
     assert replay(scenario, find_implementation("reference")).verdict is ReplayVerdict.FIXED

@@ -60,12 +60,19 @@ def test_the_reference_never_fails_and_every_goal_is_reached(component):
     assert idle == [one.slug for one in ready.properties if one.level is Level.UNTESTABLE]
 
 
-@pytest.mark.parametrize("component", sorted(COMPONENTS.keys() - {*THE_SAME, *ONLY_NEWEST}))
+@pytest.mark.parametrize(
+    "component",
+    [
+        # A thousand jobs take ten seconds; the scenarios of a campaign of jobs have all designs by default, too.
+        pytest.param(one, marks=[pytest.mark.slow] if one in MANY else [])
+        for one in sorted(COMPONENTS.keys() - {*THE_SAME, *ONLY_NEWEST})
+    ],
+)
 @pytest.mark.parametrize("name", OLDER)
 def test_the_older_generations_never_fail_and_exercise_every_property(name, component):
     """They reach the rarest goals in 3,000 scenarios only; the nightly tests look for all goals in many more."""
     ready = Program(COMPONENTS[component], find_implementation(name))
-    tally = search_range(ready, "tests", range(min(MANY.get(component, 2200), 1000) * ready.shares()))
+    tally = search_range(ready, "tests", range(1000 * ready.shares()))
     assert tally.failures == {}
     idle = [
         one.slug for one in ready.properties if one.kind is not Kind.SOMETIMES and not tally.exercised.get(one.slug)

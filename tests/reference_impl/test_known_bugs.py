@@ -12,6 +12,7 @@ from conformance.ports.changed import Package, hunks
 from conformance.ports.changes import CATALOGUES
 
 BUGS = known_bugs()
+PACKAGE = Package("reference_impl", CATALOGUES)
 
 
 def test_many_of_them_can_be_loaded_in_one_process_and_leave_nothing_behind():
@@ -37,7 +38,7 @@ def test_a_known_bug_is_a_small_change_and_one_sentence(bug):
     assert ". " not in bug.summary
     lines = [line for line in bug.change.splitlines() if line[:1] in "-+" and not line.startswith("--- ")]
     assert 1 <= len(lines) <= 24, "this is not a small change"
-    assert Package("reference_impl", CATALOGUES).changed_texts(bug.change)
+    assert PACKAGE.changed_texts(bug.change)
     assert all(hunk.was for hunk in hunks(bug.change))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.components import COMPONENTS
 from conformance.driver import Program
-from conformance.engines import Replay, read_scenario, replay
+from conformance.engines import Replay
 from conformance.engines.explore import Explorer
 from conformance.engines.scope import scope_of
 from conformance.models.words import name
@@ -27,7 +27,6 @@ from conformance.ports import (
     RecoveryMetadata,
     Signal,
     find_implementation,
-    find_known_bug,
 )
 from conformance.reporting import exploration_table, tell
 from conformance.reporting.console import CarefulConsole
@@ -69,21 +68,12 @@ def test_riddles_are_recognised(text):
 
 
 def texts(shown: Replay) -> list[str]:
-    """What a person reads of a replay."""
+    """What a person reads of a replay. tests/engines/test_replay.py looks at them for each known bug."""
     story = tell(shown)
     found = [f"{one.step}; {one.answer}; {one.signals}" for one in story.steps]
     if shown.violation is not None:
         found += [shown.violation.broken.owed, shown.violation.broken.observed]
     return found
-
-
-@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
-def test_what_is_said_about_a_known_bug_is_in_words(path):
-    shown = replay(read_scenario(path), find_known_bug(path.stem).build())
-    assert shown.violation is not None
-    assert [text for text in texts(shown) if PYTHON.search(text)] == []
-    broken = shown.violation.broken
-    assert [text for text in (broken.owed, broken.observed) if RIDDLE.search(text)] == []
 
 
 def test_lists_and_unknown_results_are_described():

@@ -32,9 +32,9 @@ def jumping(source: str) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("name", SOURCES)
-def test_no_limit_depends_on_a_clock_that_jumps(name):
-    assert jumping((ROOT / name).read_text(encoding="utf-8")) == []
+def test_no_limit_depends_on_a_clock_that_jumps():
+    found = {name: jumping((ROOT / name).read_text(encoding="utf-8")) for name in SOURCES}
+    assert {name: lines for name, lines in found.items() if lines} == {}
 
 
 @pytest.mark.parametrize(
