@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
-from importlib import import_module
-from operator import attrgetter
 
 from conformance.campaigns.apart import Ready, needs_a_worker
 from conformance.campaigns.block import BlockResult, attempted, programs, programs_of, replay_part, run_part, seek_part
-from conformance.campaigns.names import Names
+from conformance.campaigns.names import Names, object_of
 from conformance.campaigns.plan import Block, Plan
 from conformance.campaigns.seconds import Watch
 from conformance.driver import Program, find_components
@@ -36,8 +34,7 @@ class _Service:
         known = find_components(components)
         self.wire = Wire(known)
         self._plan = plan
-        module, _, function = find.partition(":")
-        self._names = Names(attrgetter(function)(import_module(module)), known)
+        self._names = Names(object_of(find), known)
         self._is_careful = needs_a_worker(plan, self._names)
         for name in plan.compared:
             self._implementations[name] = found = self._names.find(name)

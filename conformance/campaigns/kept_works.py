@@ -16,9 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
-from importlib import import_module
 from itertools import chain
-from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -29,7 +27,7 @@ from conformance.campaigns import files
 from conformance.campaigns.code import Code, code_by_names
 from conformance.campaigns.errors import CampaignError
 from conformance.campaigns.lock import held
-from conformance.campaigns.names import Names
+from conformance.campaigns.names import Names, name_of, object_of
 from conformance.campaigns.plan import SCHEMA
 from conformance.campaigns.runners import Runner, Say
 from conformance.campaigns.seal import is_sealed
@@ -93,8 +91,7 @@ class Doing(Struct, frozen=True):
         """See `Function`."""
 
         def do(given: Given) -> Done:
-            kind = _class_of(given.kind)
-            work: Work[Any] = shaped(given.about, kind, names.components)
+            work: Work[Any] = shaped(given.about, object_of(given.kind), names.components)
             began = time.monotonic()
             try:
                 result = work.do(NEVER, unfollowed)
@@ -276,11 +273,5 @@ def into(
 
 
 def _given(work: Work[Any]) -> Given:
-    kind = type(work)
     about: dict[str, Any] = msgspec.to_builtins(work)
-    return Given(f"{kind.__module__}:{kind.__qualname__}", about)
-
-
-def _class_of(name: str) -> Any:
-    module, _, found = name.partition(":")
-    return attrgetter(found)(import_module(module))
+    return Given(name_of(type(work)), about)

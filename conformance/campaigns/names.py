@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from importlib import import_module
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from conformance.components import COMPONENTS
 from conformance.driver import Components
@@ -13,6 +15,17 @@ from conformance.ports import Implementation, find_implementation
 
 Find = Callable[[str], Implementation]
 """Returns the implementation of a name."""
+
+
+def name_of(found: Any) -> str:
+    """Return the name `module:object` under which another process finds a class or a function."""
+    return f"{found.__module__}:{found.__qualname__}"
+
+
+def object_of(name: str) -> Any:
+    """Return what has a name `module:object`. Raises: whatever its module raises; AttributeError."""
+    module, _, found = name.partition(":")
+    return attrgetter(found)(import_module(module))
 
 
 class Names(NamedTuple):
@@ -34,7 +47,7 @@ class Names(NamedTuple):
     @property
     def finder(self) -> str:
         """The name `module:function` under which another process gets the function `find`."""
-        return f"{self.find.__module__}:{self.find.__qualname__}"
+        return name_of(self.find)
 
 
 SUITE = Names()

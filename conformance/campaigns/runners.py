@@ -11,8 +11,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
-from importlib import import_module
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,7 +18,7 @@ from conformance.campaigns.apart import BlockWorker, Stopped, attempt_block, nee
 from conformance.campaigns.block import BlockResult
 from conformance.campaigns.errors import RunnerUnavailable
 from conformance.campaigns.merge import fold
-from conformance.campaigns.names import SUITE, Names
+from conformance.campaigns.names import SUITE, Names, object_of
 from conformance.campaigns.plan import Block, Plan
 from conformance.campaigns.rows import rows_of
 from conformance.campaigns.seconds import Seconds, Watch
@@ -303,8 +301,7 @@ def hand_out(
 def check_sendable(names: Names) -> None:
     """Raise a RunnerUnavailable error if other processes would find other components under these names, or none."""
     try:
-        module, _, function = names.finder.partition(":")
-        if module == "__main__" or attrgetter(function)(import_module(module)) is not names.find:
+        if names.find.__module__ == "__main__" or object_of(names.finder) is not names.find:
             raise LookupError(f"{names.finder} is not what finds implementations here")
         if list(find_components(names.components.where)) != list(names.components):
             raise LookupError(f"{names.components.where} has other components")

@@ -168,9 +168,7 @@ class Spark:
                 context = session.sparkContext
                 context.addPyFile(str(pack(folder / "conformance-packages.zip", plan, self.names)))
             except Exception as error:
-                raise RunnerUnavailable(
-                    f"The session of spark-submit could not be used: {_gist(_text(error))}."
-                ) from error
+                raise RunnerUnavailable(f"The session of spark-submit could not be used: {gist_of(error)}.") from error
             yield Session(session, context.cancelAllJobs, lambda: True, lambda: int(context.defaultParallelism))
 
     @contextmanager
@@ -191,7 +189,7 @@ class Spark:
                 session.addArtifacts(str(pack(folder / "conformance-packages.zip", plan, self.names)), pyfile=True)
             except Exception as error:
                 raise RunnerUnavailable(
-                    f"The Spark Connect server {self.master} could not be used: {_gist(_text(error))}. The runner "
+                    f"The Spark Connect server {self.master} could not be used: {gist_of(error)}. The runner "
                     "processes needs no Spark."
                 ) from error
             yield Session(session, _if(is_there, session.interruptAll), is_there, lambda: _partitions(session))
@@ -476,7 +474,7 @@ def _forget(session_class: Any) -> None:
 
 
 def _stopped(error: Exception) -> CampaignError:
-    return CampaignError(f"Spark stopped working on the campaign: {_gist(_text(error))}.")
+    return CampaignError(f"Spark stopped working on the campaign: {gist_of(error)}.")
 
 
 def _text(error: Exception) -> str:
@@ -541,6 +539,11 @@ def _why(words: IO[bytes], error: Exception) -> str:
     words.seek(0)
     said = words.read().decode(errors="replace").strip().splitlines()
     return _gist("\n".join(said[-20:]) or _text(error))
+
+
+def gist_of(error: Exception) -> str:
+    """Return the message of an error without its Java stack, in at most 400 characters."""
+    return _gist(_text(error))
 
 
 def _gist(text: str) -> str:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from importlib import import_module
-from operator import attrgetter
 from typing import Any
 
 import msgspec
 
 from conformance.campaigns.apart import Ready
-from conformance.campaigns.names import Names
+from conformance.campaigns.names import Names, object_of
 from conformance.campaigns.works import Function
 from conformance.driver import find_components
 from conformance.engines.position import Writer
@@ -29,8 +27,8 @@ class _Service:
     def hello(self, home: str, function: bytes, find: str, components: str) -> Ready:
         known = find_components(components)
         self.wire = Wire(known)
-        made: Function[Any, Any] = msgspec.json.decode(function, type=_named(home))
-        self._do = self._open.enter_context(made.ready(Names(_named(find), known)))
+        made: Function[Any, Any] = msgspec.json.decode(function, type=object_of(home))
+        self._do = self._open.enter_context(made.ready(Names(object_of(find), known)))
         return Ready({}, False)  # those that start programs have a process of their own
 
     def do(self, work: Any) -> Any:
@@ -38,12 +36,6 @@ class _Service:
 
     def close(self) -> None:
         self._open.close()
-
-
-def _named(name: str) -> Any:
-    """Return what has this name, `module:object`."""
-    module, _, found = name.partition(":")
-    return attrgetter(found)(import_module(module))
 
 
 def main() -> None:

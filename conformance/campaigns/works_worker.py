@@ -7,7 +7,7 @@ from typing import Generic
 
 import msgspec
 
-from conformance.campaigns.names import Names
+from conformance.campaigns.names import Names, name_of
 from conformance.campaigns.plan import MOST_SECONDS
 from conformance.campaigns.works import Function, Result, Work
 from conformance.engines.lasting import LastingWorker
@@ -27,8 +27,7 @@ class WorksWorker(Generic[Work, Result]):
         self, function: Function[Work, Result], names: Names, told: Callable[[int], None] | None = None
     ) -> None:
         """`told` is called now and then while the worker runs; what it raises ends the worker."""
-        kind = type(function)
-        home, data = f"{kind.__module__}:{kind.__qualname__}", msgspec.json.encode(function)
+        home, data = name_of(type(function)), msgspec.json.encode(function)
         # What takes long here is the work and no single step, so no step is timed.
         hello, limits = ("hello", home, data, names.finder, names.components.where), Limits(MOST_SECONDS)
         self._function, self._names = function, names

@@ -16,6 +16,7 @@ from conformance.cli.destinations import TO_FOLDER
 from conformance.cli.interrupting import interruptible
 from conformance.cli.options import (
     RUNNERS,
+    Command,
     all_option,
     assume_option,
     capabilities_of,
@@ -44,6 +45,21 @@ since_option = click.option(
     "--since", "since_path", metavar="DIR", type=click.Path(path_type=Path),
     help="Show what has changed since another campaign: findings, and what was put to the test.",
 )  # fmt: skip
+
+
+def verdict_options(command: Command) -> Command:
+    """Add the options of what is concluded of a campaign, and where it is written."""
+    for option in (summary_option, ctrf_option, since_option, all_option, known_option):
+        command = option(command)
+    return command
+
+
+def where_options(command: Command) -> Command:
+    """Add the options of where a campaign runs."""
+    runner = click.option("--runner", type=click.Choice(RUNNERS), default="auto", show_default=True)
+    for option in (conf_option, master_option, runner):
+        command = option(command)
+    return command
 
 
 @click.group()
@@ -75,16 +91,10 @@ def campaign() -> None:
     is_flag=True,
     help="Aim two of three scenarios at what the first implementation has not judged in the rounds before.",
 )
-@click.option("--runner", type=click.Choice(RUNNERS), default="auto", show_default=True)
-@master_option
-@conf_option
+@where_options
 @seed_option
 @assume_option
-@known_option
-@all_option
-@since_option
-@ctrf_option
-@summary_option
+@verdict_options
 def start(
     folder: Path,
     implementations: tuple[str, ...],
@@ -144,17 +154,11 @@ def start(
 @campaign.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @chosen_option
-@click.option("--runner", type=click.Choice(RUNNERS), default="auto", show_default=True)
-@master_option
-@conf_option
+@where_options
 @click.option(
     "--accept-changed-code", is_flag=True, help="Add up blocks that different code ran, and record the change."
 )
-@known_option
-@all_option
-@since_option
-@ctrf_option
-@summary_option
+@verdict_options
 def resume(
     folder: Path, chosen: tuple[str, ...], runner: str, master: str | None, conf: tuple[str, ...],
     accept_changed_code: bool, known_path: Path | None, everything: bool, since_path: Path | None,
@@ -180,17 +184,11 @@ def resume(
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--budget", metavar="N", type=click.IntRange(min=1), help="[default: as before]")
 @chosen_option
-@click.option("--runner", type=click.Choice(RUNNERS), default="auto", show_default=True)
-@master_option
-@conf_option
+@where_options
 @click.option(
     "--accept-changed-code", is_flag=True, help="Reduce with other code than ran the blocks, and record the change."
 )
-@known_option
-@all_option
-@since_option
-@ctrf_option
-@summary_option
+@verdict_options
 def campaign_reduce(
     folder: Path, budget: int | None, chosen: tuple[str, ...], runner: str, master: str | None, conf: tuple[str, ...],
     accept_changed_code: bool, known_path: Path | None, everything: bool, since_path: Path | None,
@@ -317,11 +315,7 @@ def _say_if_unchecked(folder: Path) -> None:
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("-o", "--output", metavar="FOLDER", type=TO_FOLDER, help="[default: DIR/report]")
 @chosen_option
-@known_option
-@all_option
-@since_option
-@ctrf_option
-@summary_option
+@verdict_options
 def campaign_report(
     folder: Path,
     output: Path | None,

@@ -11,7 +11,7 @@ from itertools import islice
 from conformance import reporting
 from conformance.campaigns.checks import check_all, works_of
 from conformance.cli.options import notes
-from conformance.cli.working import Runner
+from conformance.cli.working import RunnerOptions
 from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines import Check, Differ, KnownFailure, Standing, standing
@@ -43,7 +43,7 @@ class Searching:
         limits: Limits,
         in_process: bool,
         interruption: Interruption,
-        runner: Runner,
+        runner: RunnerOptions,
     ) -> None:
         """`runner`: where it searches, if it is in works that a folder keeps."""
         self._runner = runner

@@ -23,7 +23,7 @@ from conformance.cli.options import (
     seed_option,
     step_seconds_option,
 )
-from conformance.cli.working import Runner, runner_options
+from conformance.cli.working import RunnerOptions, runner_options
 from conformance.components import COMPONENTS
 from conformance.engines.first_hits import FILE as FIRST_HITS
 from conformance.engines.first_hits import first_hits_text, read_first_hits
@@ -96,7 +96,7 @@ def bugs(
     Known bugs that are not the suite's own run in one process, which has limits.
     """
     check_components(components)
-    runner = Runner(into_path, runner_name, master, conf, processes)
+    runner = RunnerOptions(into_path, runner_name, master, conf, processes)
     runner.check()
     if (status := runner.guarded(names, KNOWN_BUG_SCHEME, KNOWN_BUGS, Limits(step_seconds, memory))) is not None:
         return status

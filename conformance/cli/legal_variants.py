@@ -23,7 +23,7 @@ from conformance.cli.options import (
     seed_option,
     step_seconds_option,
 )
-from conformance.cli.working import Runner, runner_options
+from conformance.cli.working import RunnerOptions, runner_options
 from conformance.engines.variants import MOST_SCENARIOS
 from conformance.ports import Limits, find_legal_variant, legal_variants
 from conformance.ports.registry import LEGAL_VARIANT_SCHEME, LEGAL_VARIANTS
@@ -69,7 +69,7 @@ def variants(
     Legal variants that are not the suite's own run in one process, which has limits.
     """
     check_components(components)
-    runner = Runner(into_path, runner_name, master, conf, processes)
+    runner = RunnerOptions(into_path, runner_name, master, conf, processes)
     runner.check()
     limits = Limits(step_seconds, memory)
     if (status := runner.guarded(names, LEGAL_VARIANT_SCHEME, LEGAL_VARIANTS, limits)) is not None:

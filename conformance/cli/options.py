@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
@@ -21,6 +23,8 @@ from conformance.ports import (
 from conformance.reporting.console import CarefulConsole
 from conformance.scenarios import Scenario
 from conformance.system.text import indented
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 RUNNERS = ["auto", "inline", "processes", "spark"]
 

@@ -35,7 +35,7 @@ from conformance.cli.options import (
     step_seconds_option,
     summary_option,
 )
-from conformance.cli.working import Runner, runner_options
+from conformance.cli.working import RunnerOptions, runner_options
 from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines import load_known_failures
@@ -108,7 +108,7 @@ def check(
     """Search for violations, and print a verdict for every property."""
     assumed = capabilities_of(assume)
     check_components(components)
-    runner = Runner(into_path, runner_name, master, conf, processes)
+    runner = RunnerOptions(into_path, runner_name, master, conf, processes)
     runner.check()
     if processes is not None and into_path is None:
         raise click.UsageError("--processes goes with --into")

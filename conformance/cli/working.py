@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import click
 
@@ -13,16 +13,14 @@ from conformance import campaigns
 from conformance.campaigns.kept_works import into
 from conformance.cli.destinations import TO_FOLDER
 from conformance.cli.guarding import following, guarded_by_names, is_guarded, stranger_among
-from conformance.cli.options import RUNNERS, conf_option, master_option, notes
+from conformance.cli.options import RUNNERS, Command, conf_option, master_option, notes
 from conformance.engines.interruption import Interruption
 from conformance.engines.works import Over, in_processes
 from conformance.ports import Limits
 from conformance.system.text import neutral_line
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 
-
-class Runner(NamedTuple):
+class RunnerOptions(NamedTuple):
     """What the options say about the runner."""
 
     into: Path | None

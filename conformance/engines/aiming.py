@@ -57,11 +57,13 @@ def is_aimed(seed: str) -> bool:
 def aiming(aims: Sequence[Aim]) -> Manner:
     """Return the manner that draws scenarios aimed at one of these."""
 
+    by_shape: dict[Shaped, list[Aim | None]] = {}
+
     def choose(program: Program, shaped: Shaped, draw: Callable[[], float]) -> tuple[Any, str | None]:
-        mine = shaped.kept.get("aims")
+        mine = by_shape.get(shaped)
         if mine is None:
             shape = shaped.shape.name
-            mine = shaped.kept["aims"] = [
+            mine = by_shape[shaped] = [
                 aim for aim in aims if aim.slug in program.places and aim.where.shape == shape
             ] or [None]
         aim = mine[floor(draw() * len(mine))]

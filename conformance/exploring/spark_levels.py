@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from conformance.campaigns.spark_runner import Session
+from conformance.campaigns.spark_runner import Session, gist_of
 from conformance.engines.interruption import Interruption
 from conformance.engines.watch import TICK
 from conformance.exploring.errors import ExplorationError
@@ -175,22 +175,13 @@ class Cluster:
         except ExplorationError:
             raise
         except Exception as error:
-            raise ExplorationError(f"Spark stopped working on the exploration: {_gist(error)}") from error
+            raise ExplorationError(f"Spark stopped working on the exploration: {gist_of(error)}.") from error
 
 
 def _functions(session: Any) -> Any:
     """Returns what makes columns: a session of Spark Connect has functions of its own."""
     home = "pyspark.sql.connect" if type(session).__module__.startswith("pyspark.sql.connect.") else "pyspark.sql"
     return import_module(f"{home}.functions")
-
-
-def _gist(error: Exception) -> str:
-    """Return the message of an error without its Java stack. That of an exception of Java is asked for in the JVM."""
-    try:
-        lines = [line.strip() for line in str(error).splitlines()]
-    except Exception:
-        lines = []
-    return " ".join(line for line in lines if line and not line.startswith("at "))[:400] or type(error).__name__
 
 
 def _uri(place: Path) -> str:
