@@ -32,7 +32,9 @@ LOST, PROTOCOL, CRASHED = FailureClass.LOST, FailureClass.PROTOCOL, FailureClass
 class Failures:
     """What was made to fail in one job."""
 
-    __slots__ = ("_excuses", "asked", "certain", "count", "counted", "credit", "ledger", "lost", "must_restart")
+    __slots__ = (
+        "_excuses", "asked", "blocking", "certain", "count", "counted", "credit", "got_over", "ledger", "lost", "must_restart"
+    )  # fmt: skip
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
@@ -40,6 +42,10 @@ class Failures:
         """How much has failed."""
         self.lost: list[str] = []
         """The threads whose messages were lost."""
+        self.got_over = 0
+        """How many of them were lost before a checkpoint was triggered that has completed."""
+        self.blocking = 0
+        """How many were lost up to the last one that can have been the trigger of a checkpoint that has not completed."""
         self.asked: Counter[FailureStruck] = Counter()
         """How often each failure may strike that was asked for."""
         self._excuses: list[tuple[str, set[int] | None]] = []
@@ -55,10 +61,17 @@ class Failures:
         """Returns how many messages were lost."""
         return len(self.lost)
 
+    def are_got_over(self) -> bool:
+        """Returns whether no channel can be blocked for a checkpoint whose trigger was lost. It stays blocked until the
+        barrier of a newer one comes in the others, also if the checkpoint has expired."""
+        return self.got_over >= self.blocking
+
     def lose(self, thread: str) -> None:
         """Notes that a message was lost."""
         self.lost.append(thread)
         self.credit += 1
+        if not all(one.is_completed for one in self.ledger.checkpoints.known.values()):
+            self.blocking = len(self.lost)
 
     def strike(self, signal: FailureStruck) -> None:
         """Notes that something fails."""

@@ -132,8 +132,8 @@ class Ledger(PortLedger):
         return self.phase == "live" and not self.threads.awake
 
     def is_settled(self) -> bool:
-        """Returns whether, besides, no operator stands still."""
-        return not self.throttled and self.is_idle()
+        """Returns whether, besides, nothing holds records up: no operator stands still, and no channel is blocked."""
+        return not self.throttled and self.is_idle() and self.failures.are_got_over()
 
     def is_recovering(self) -> bool:
         """Returns whether a task restores."""
@@ -254,7 +254,8 @@ class Ledger(PortLedger):
         if number <= checkpoints.newest:
             self.say("ids-of-checkpoints-increase", PROTOCOL, f"an id is larger than {checkpoints.newest}, the largest"
                      " so far", f"checkpoint {number} was triggered")  # fmt: skip
-        losses, out = self.failures.losses, self.threads.was_idle and not self.throttled and not self.stopping
+        losses = self.failures.losses
+        out = self.threads.was_idle and not self.throttled and not self.stopping and self.failures.are_got_over()
         one = Checkpoint(
             number, CheckpointKind(kind), self.origin, self.now, self.threads.clock, self.attempt,
             self.failures.count, losses,
@@ -319,6 +320,7 @@ class Ledger(PortLedger):
         self._acknowledged(one)
         if one.during_recovery and self.is_recovering():
             self.sights.add("a-checkpoint-completed-during-recovery")
+        self.failures.got_over = max(self.failures.got_over, one.losses)
         one.is_completed, one.losses = True, self.failures.losses
         if one.number == self.stopping:
             self.stopping, self.stopped = 0, one.number
