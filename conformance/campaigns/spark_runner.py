@@ -166,7 +166,7 @@ class Spark:
                 session = SparkSession.builder.appName("conformance").config(map=dict(self.conf)).getOrCreate()
                 undo.callback(session.stop)
                 context = session.sparkContext
-                context.addPyFile(str(pack(folder / "conformance-packages.zip", plan, self.names)))
+                _send(context, pack(folder / "conformance-packages.zip", plan, self.names))
             except Exception as error:
                 raise RunnerUnavailable(f"The session of spark-submit could not be used: {gist_of(error)}.") from error
             yield Session(session, context.cancelAllJobs, lambda: True, lambda: int(context.defaultParallelism))
@@ -221,7 +221,7 @@ class Spark:
                 undo.push(partial(_stop, SparkContext, gateway))
                 context = SparkContext(conf=conf, gateway=gateway)
                 if not self.local:
-                    context.addPyFile(str(pack(folder / "conformance-packages.zip", plan, self.names)))
+                    _send(context, pack(folder / "conformance-packages.zip", plan, self.names))
             except Exception as error:
                 raise RunnerUnavailable(
                     f"Spark could not be started on {self.master}: {_why(words, error)}. The runner processes needs no "
@@ -265,6 +265,17 @@ class Spark:
         if not self.local:
             return {} if "PYSPARK_PYTHON" in os.environ else {"PYSPARK_PYTHON": sys.executable}
         return {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+
+
+def _send(context: Any, archive: Path) -> None:
+    """Send packages to the executors.
+
+    Spark puts them into the path of this process, too, which has them already. There they would outlive their file, and
+    the next import of anything would fail.
+    """
+    before = set(sys.path)
+    context.addPyFile(str(archive))
+    sys.path[:] = [one for one in sys.path if one in before]
 
 
 def is_connect(master: str | None) -> bool:
