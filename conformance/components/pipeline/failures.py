@@ -45,7 +45,7 @@ class Failures:
         self.got_over = 0
         """How many of them were lost before a checkpoint was triggered that has completed."""
         self.blocking = 0
-        """How many were lost up to the last one that can have been the trigger of a checkpoint that has not completed."""
+        """How many were lost up to the last one that can have been the trigger of one that has not completed."""
         self.asked: Counter[FailureStruck] = Counter()
         """How often each failure may strike that was asked for."""
         self._excuses: list[tuple[str, set[int] | None]] = []
