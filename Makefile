@@ -30,7 +30,7 @@ PYTEST      := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release pace bench kill-matrix likely-causes reach hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example campaign-bugs campaign-nightly
+.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release pace bench kill-matrix likely-causes reach hunt hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example campaign-bugs campaign-nightly
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -211,8 +211,13 @@ jobs: venv ## scenarios of whole jobs, and the shortest one of each of their kno
 likely-causes: venv ## how well findings are grouped by likely cause, on all known bugs, into reports/
 	$(BIN)/python -m tests.engines.grouping reports/likely-causes.md --processes $(PROCESSES)
 
-reach: venv ## which known bugs of other components a search of whole jobs finds, into reports/
-	$(BIN)/python -m tests.engines.reach reports/reach.md
+reach: venv ## which known bugs of the others each component finds, into reports/
+	$(BIN)/python -m tests.hunts.reach reports/reach.md --into build/reach --processes $(PROCESSES)
+
+hunt: venv ## a blind hunt: try the defects in the folder DEFECTS, as hunt number HUNT; then the page, into reports/
+	$(BIN)/python -m tests.hunts.hunting try $(DEFECTS) tests/hunts/$(HUNT).json --processes $(PROCESSES) \
+	  --made "$$(date -u +%F), $$(git rev-parse --short HEAD)"
+	$(BIN)/python -m tests.hunts.hunting page reports/hunts.md
 
 variants: venv ## every legal variant in 20,000 scenarios, into reports/
 	$(CONFORMANCE) variants $(call kept,variants) --corpus tests/corpus/legal_variants \

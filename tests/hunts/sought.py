@@ -1,0 +1,105 @@
+"""A changed copy of the reference is searched with one component, and its histories are compared with the reference's.
+
+So a weak driver, which never comes to where a change matters, is told apart from a weak rule.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from types import FrameType
+
+from msgspec import Struct
+
+from conformance.components import COMPONENTS
+from conformance.driver import Program
+from conformance.engines.compare import first_difference
+from conformance.engines.interruption import Interruption, Unfinished
+from conformance.engines.position import Follow
+from conformance.engines.search import Search, seeds
+from conformance.ports import UnusableImplementation, find_implementation
+from conformance.ports.changes import changed_implementation
+from reference_impl import reference_of
+
+PACKAGE = "reference_impl"
+SECONDS = 10
+"""A scenario that takes so much processor time does not end. The longest takes a tenth of a second."""
+DOES_NOT_END = "does-not-end"
+CANNOT_BE_LOADED = "cannot-be-loaded"
+
+
+class Seen(Struct, frozen=True):
+    """What a search saw of a changed copy."""
+
+    found_by: str = ""
+    """The slug of the property that failed; one of the two above if no search could be made; empty: none failed."""
+    scenarios: int = 0
+    """How many were run, up to the first in which it failed."""
+    differs: int = 0
+    """The number, from 1, of the first scenario whose history is another than that of the reference; 0: none was seen.
+    Where a property failed first, none was looked for."""
+
+
+class Sought(Struct, frozen=True):
+    """The search for a change of the reference with the rules of one component, whose own change it need not be."""
+
+    component: str
+    change: str
+    """A diff (`conformance.ports.changed`)."""
+    seed: str
+    scenarios: int
+    compared: int = 0
+    """The histories of so many scenarios are compared with the reference's, and the search ends behind them if all are
+    the same; 0: none is compared."""
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """See `Work`."""
+        return (self.component,)
+
+    def do(self, interruption: Interruption, follow: Follow) -> Seen:
+        """See `Work`. Raises: Unfinished."""
+        try:
+            made = changed_implementation(PACKAGE, self.change, reference_of, "changed")()
+        except UnusableImplementation:
+            raise  # the diff does not fit: a mistake of its author
+        except Exception:  # a copy that cannot be imported is noticed by everyone
+            return Seen(CANNOT_BE_LOADED)
+        with closing(made) as implementation, closing(find_implementation("reference")) as reference:
+            component = COMPONENTS[self.component]
+            search = Search(Program(component, implementation))
+            baseline = Search(Program(component, reference))
+            differs, number = 0, 0
+            for number, text in enumerate(seeds(self.seed, self.component, range(self.scenarios)), 1):
+                if interruption.requested:
+                    raise Unfinished
+                comparing = not differs and number <= self.compared
+                try:
+                    with limited(SECONDS):
+                        run = search.run(text, record=comparing)[1]
+                except TimeoutError:  # it was not inside an operation, where it is a failure of that
+                    return Seen(DOES_NOT_END, number, differs)
+                if run.violation is not None:
+                    return Seen(run.violation.property.slug, number, differs)
+                if comparing and first_difference(baseline.run(text, record=True)[1], run) is not None:
+                    differs = number
+                if number == self.compared and not differs:
+                    break
+            return Seen("", number, differs)
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raises TimeoutError inside whatever takes more processor time than this."""
+
+    def hang(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"this took {seconds} seconds")
+
+    before = signal.signal(signal.SIGVTALRM, hang)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
