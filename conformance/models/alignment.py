@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
+from conformance.models.answers import checkpoints
 from conformance.models.barriers import Upstream
-from conformance.ports import Alignment, CheckpointTriggered
+from conformance.ports import Alignment, CheckpointTriggered, InputsCheckpointStarted
 
 UNALIGNED = Alignment.UNALIGNED
 """Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
@@ -23,8 +24,8 @@ class BarrierAlignment:
     """
 
     __slots__ = (
-        "begun", "current", "declined", "ended", "last", "overdue", "pending", "received", "repeated", "triggered",
-        "unaligned",
+        "begun", "current", "declined", "ended", "last", "overdue", "pending", "received", "repeated", "started",
+        "stopped", "triggered", "unaligned",
     )  # fmt: skip
 
     def __init__(self, channels: int) -> None:
@@ -45,6 +46,8 @@ class BarrierAlignment:
         self.declined: list[int] = []
         self.last = 0
         """The newest checkpoint that was triggered or declined."""
+        self.started = self.stopped = 0
+        """The newest checkpoint that the inputs have started; the newest that they have stopped."""
         self.repeated = 0
         """A checkpoint that was triggered since the task began to act although it or a newer one was triggered or
         declined before; 0: there is none."""
@@ -137,3 +140,40 @@ def a_checkpoint_is_triggered_once_and_in_order(repeated: int, seen: Seen[object
         return True
     owed = f"checkpoint {repeated} or a newer one was triggered or declined before"
     return Broken(FailureClass.DUPLICATED, owed, f"checkpoint {repeated} was triggered")
+
+
+@shared(invariant="I-10", tickets=("FLINK-17315",), signals=(CheckpointTriggered, InputsCheckpointStarted))
+def the_inputs_start_a_checkpoint_before_the_task(nothing: object, seen: Seen[object]) -> Judgement:
+    """When a checkpoint is triggered unaligned, the inputs have started it before, in the same operation, once. They
+    start no other checkpoint."""
+    begun: list[int] = []
+    for signal in seen.signals:
+        if type(signal) is InputsCheckpointStarted:
+            begun.append(signal.checkpoint)
+        elif type(signal) is CheckpointTriggered:
+            due = [signal.checkpoint] if signal.unaligned else []
+            if begun != due:
+                owed = "the inputs must start an unaligned checkpoint before the task, once, and no other one"
+                what = f"checkpoint {signal.checkpoint} was triggered, and the inputs had started {checkpoints(begun)}"
+                return Broken(FailureClass.PROTOCOL, owed, what)
+            begun = []
+    if begun:
+        owed = f"the inputs have started checkpoint {begun[0]}, so the task must be asked for this checkpoint"
+        return Broken(FailureClass.PROTOCOL, owed, "the task was not asked for it")
+    return True
+
+
+@shared(invariant="I-50", after_learning=True)
+def the_inputs_stop_a_checkpoint_when_it_is_over(alignment: BarrierAlignment, seen: Seen[object]) -> Judgement:
+    """When an unaligned checkpoint is over, and not before, the inputs are asked to stop it."""
+    started = alignment.started
+    if not started:
+        return False
+    over = started != alignment.current or not alignment.pending
+    if over is (alignment.stopped >= started):
+        return over
+    if over:
+        owed = f"checkpoint {started} is over, so the inputs must be asked to stop it"
+        return Broken(FailureClass.STUCK, owed, "they were not asked to stop it")
+    owed = f"checkpoint {started} is in progress, so the inputs must not be asked to stop it"
+    return Broken(FailureClass.STUCK, owed, "they were asked to stop it")

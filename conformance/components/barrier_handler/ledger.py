@@ -88,7 +88,7 @@ class Ledger(PortLedger):
     """The handler gets each event as soon as a channel delivers it: the newest checkpoint upstream is that of the
     alignment."""
 
-    __slots__ = ("act", "alignment", "clock", "config", "prioritized", "sources", "started", "stopped", "upstream")
+    __slots__ = ("act", "alignment", "clock", "config", "prioritized", "sources", "upstream")
 
     def __init__(self, config: BarrierHandlerConfig, sources: int, can_fail: Places) -> None:
         """`sources`: how many of the channels, the last ones, are sources."""
@@ -105,8 +105,6 @@ class Ledger(PortLedger):
         self.clock = Clock()
         self.prioritized: list[int] = []
         """The channels whose announced barrier the handler has turned into a priority event."""
-        self.started = self.stopped = 0
-        """The newest checkpoint that the inputs have started; the newest that they have stopped."""
         self._act()
 
     def _act(self) -> None:
@@ -217,9 +215,9 @@ class Ledger(PortLedger):
                 if alignment.decline(signal.checkpoint):
                     self._stop_clock(declined=True)
             elif type(signal) is InputsCheckpointStarted:
-                self.started = signal.checkpoint
+                alignment.started = signal.checkpoint
             elif type(signal) is InputsCheckpointStopped:
-                self.stopped = signal.checkpoint
+                alignment.stopped = signal.checkpoint
             elif type(signal) is ConsumptionResumed:
                 channel = signal.channel
                 if not upstream.blocked[channel] and channel + 1 != self.act.may_resume:

@@ -8,7 +8,11 @@ from conformance.components.barrier_handler import steps
 from conformance.components.barrier_handler.ledger import Ledger
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.models import faults, lifetime
-from conformance.models.alignment import a_checkpoint_is_triggered_once_and_in_order
+from conformance.models.alignment import (
+    a_checkpoint_is_triggered_once_and_in_order,
+    the_inputs_start_a_checkpoint_before_the_task,
+    the_inputs_stop_a_checkpoint_when_it_is_over,
+)
 from conformance.models.answers import checkpoints
 from conformance.models.designs import FAULTS, RESOURCES
 from conformance.models.signal_words import signalled
@@ -281,40 +285,8 @@ def a_channel_stays_blocked_while_its_checkpoint_is_in_progress(ledger: Ledger, 
 
 
 # ---- the inputs ------------------------------------------------------------------------------------------------------
-@rule(*steps.ACTS, invariant="I-10", tickets=("FLINK-17315",), signals=(CheckpointTriggered, InputsCheckpointStarted))
-def the_inputs_start_a_checkpoint_before_the_task(ledger: Ledger, seen: Acted) -> Judgement:
-    """When a checkpoint is triggered unaligned, the inputs have started it before, in the same operation, once. They
-    start no other checkpoint."""
-    begun: list[int] = []
-    for signal in seen.signals:
-        if type(signal) is InputsCheckpointStarted:
-            begun.append(signal.checkpoint)
-        elif type(signal) is CheckpointTriggered:
-            due = [signal.checkpoint] if signal.unaligned else []
-            if begun != due:
-                owed = "the inputs must start an unaligned checkpoint before the task, once, and no other one"
-                what = f"checkpoint {signal.checkpoint} was triggered, and the inputs had started {checkpoints(begun)}"
-                return Broken(FailureClass.PROTOCOL, owed, what)
-            begun = []
-    if begun:
-        owed = f"the inputs have started checkpoint {begun[0]}, so the task must be asked for this checkpoint"
-        return Broken(FailureClass.PROTOCOL, owed, "the task was not asked for it")
-    return True
-
-
-@rule(*steps.ACTS, invariant="I-50", after_learning=True)
-def the_inputs_stop_a_checkpoint_when_it_is_over(ledger: Ledger, seen: Acted) -> Judgement:
-    """When an unaligned checkpoint is over, and not before, the inputs are asked to stop it."""
-    if not ledger.started:
-        return False
-    over = ledger.started != ledger.alignment.current or not ledger.alignment.pending
-    if over is (ledger.stopped >= ledger.started):
-        return over
-    if over:
-        owed = f"checkpoint {ledger.started} is over, so the inputs must be asked to stop it"
-        return Broken(FailureClass.STUCK, owed, "they were not asked to stop it")
-    owed = f"checkpoint {ledger.started} is in progress, so the inputs must not be asked to stop it"
-    return Broken(FailureClass.STUCK, owed, "they were asked to stop it")
+adopt(the_inputs_start_a_checkpoint_before_the_task, *steps.ACTS)
+adopt(the_inputs_stop_a_checkpoint_when_it_is_over, *steps.ACTS, of=lambda ledger: ledger.alignment)
 
 
 # ---- what fails ------------------------------------------------------------------------------------------------------

@@ -17,12 +17,14 @@ from conformance.ports import (
     Buffer,
     CancelMarker,
     CheckpointDeclined,
+    CheckpointReason,
     CheckpointTriggered,
     ConsumptionResumed,
     Element,
     ElementTaken,
     EndOfPartition,
     InputsCheckpointStarted,
+    InputsCheckpointStopped,
     InputStatus,
     Signal,
 )
@@ -37,7 +39,16 @@ Looker: TypeAlias = Literal["mailbox", "default action"]
 class Act:
     """One operation of the task: what there was to take when it began, and what it has done that it must not."""
 
-    __slots__ = ("behind", "out_of_turn", "something", "triggered_early", "urgent")
+    __slots__ = (
+        "behind",
+        "groundless",
+        "must_decline",
+        "out_of_turn",
+        "something",
+        "subsumed",
+        "triggered_early",
+        "urgent",
+    )
 
     def __init__(self, lanes: Sequence[Lane]) -> None:
         self.something = False
@@ -54,6 +65,13 @@ class Act:
         """A channel and a checkpoint, if it took a record from behind the barrier."""
         self.triggered_early = 0
         """A checkpoint that was triggered aligned, with a barrier to come."""
+        self.subsumed: list[int] = []
+        """The checkpoints that were in progress when it took something of a newer one."""
+        self.must_decline: list[int] = []
+        """The checkpoints that it must decline: something of a newer one was taken that is no cancel marker, or the end
+        of a channel that does not count."""
+        self.groundless: tuple[int, CheckpointReason] | None = None
+        """A checkpoint that it has declined with a reason that is not there."""
 
 
 class Ledger(PortLedger):
@@ -163,13 +181,35 @@ class Ledger(PortLedger):
                 self.upstream.resume(signal.channel)
                 self._open()
             elif type(signal) is InputsCheckpointStarted:
+                self.alignment.started = signal.checkpoint
                 self.started[signal.checkpoint] = tuple([lane.processed for lane in self.lanes])
             elif type(signal) is CheckpointTriggered:
                 if not signal.unaligned and False in self.alignment.received:
                     self.act.triggered_early = signal.checkpoint
                 self.alignment.trigger(signal.checkpoint, signal.unaligned)
+            elif type(signal) is InputsCheckpointStopped:
+                self.alignment.stopped = signal.checkpoint
             elif type(signal) is CheckpointDeclined:
+                if not self._may_decline(signal.checkpoint, signal.reason):
+                    self.act.groundless = signal.checkpoint, signal.reason
                 self.alignment.decline(signal.checkpoint)
+
+    def _may_decline(self, checkpoint: int, reason: CheckpointReason) -> bool:
+        """Returns whether the task has what it says as a reason to decline a checkpoint that is not over."""
+        alignment = self.alignment
+        if checkpoint in alignment.declined:
+            return False
+        if reason is CheckpointReason.DECLINED_SUBSUMED:
+            return checkpoint in self.act.subsumed
+        if checkpoint != alignment.pending:
+            return False
+        if reason is CheckpointReason.DECLINED_ON_CANCELLATION_BARRIER:
+            return checkpoint in self.cancelled
+        if reason is CheckpointReason.DECLINED_INPUT_END_OF_STREAM:
+            return not self.config.counts_ends and True in alignment.ended
+        if reason is CheckpointReason.SUBSUMED:  # a channel refuses to start, because a newer barrier has arrived there
+            return any(max(lane.cuts, default=0) > checkpoint for lane in self.lanes)
+        return False
 
     def _take(self, channel: int, element: Element) -> None:
         lane, alignment = self.lanes[channel], self.alignment
@@ -180,15 +220,21 @@ class Ledger(PortLedger):
         if not lane.process(element):
             self.act.out_of_turn = channel, element
         if isinstance(element, EndOfPartition):
-            alignment.end_of(channel)  # one that does not count declines the checkpoint, which is over then, too
+            if alignment.pending and not self.config.counts_ends:
+                self.act.must_decline.append(alignment.pending)
+            alignment.end_of(channel, self.config.counts_ends)
         elif isinstance(element, Barrier | Announcement | CancelMarker):
             self._take_of_checkpoint(channel, element)
 
     def _take_of_checkpoint(self, channel: int, element: Barrier | Announcement | CancelMarker) -> None:
         checkpoint, alignment = element.checkpoint, self.alignment
         if checkpoint > alignment.current:
-            if alignment.pending and alignment.missing() != [channel]:
-                self.subsumed.append(alignment.pending)
+            if alignment.pending:
+                self.act.subsumed.append(alignment.pending)
+                if not isinstance(element, CancelMarker):
+                    self.act.must_decline.append(alignment.pending)
+                if alignment.missing() != [channel]:
+                    self.subsumed.append(alignment.pending)
             alignment.begin(checkpoint)
         if isinstance(element, CancelMarker):
             self.cancelled.append(checkpoint)

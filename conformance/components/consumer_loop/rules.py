@@ -17,7 +17,11 @@ from conformance.driver import (
     thread_properties,
 )
 from conformance.models import lifetime
-from conformance.models.alignment import a_checkpoint_is_triggered_once_and_in_order
+from conformance.models.alignment import (
+    a_checkpoint_is_triggered_once_and_in_order,
+    the_inputs_start_a_checkpoint_before_the_task,
+    the_inputs_stop_a_checkpoint_when_it_is_over,
+)
 from conformance.models.designs import READBACK, RESOURCES
 from conformance.models.records import compare_ids, in_words, were
 from conformance.models.words import channels, name
@@ -201,6 +205,32 @@ def a_checkpoint_whose_barriers_are_taken_is_triggered(ledger: Ledger, seen: See
         return True
     owed = f"every barrier of checkpoint {ledger.alignment.current} was taken, so the task must trigger it"
     return Broken(FailureClass.STUCK, owed, "the task did not trigger it")
+
+
+@rule(*steps.ACTS, invariant="I-56", after_learning=True, signals=(CheckpointDeclined,))
+def a_checkpoint_is_declined_with_a_reason(ledger: Ledger, seen: Acted) -> Judgement:
+    """A checkpoint is declined only if a newer one came, its cancel marker came, a channel ended whose end does not
+    count, or the inputs have refused to start it."""
+    if ledger.act.groundless is None:
+        return True
+    checkpoint, reason = ledger.act.groundless
+    owed = f"there was no reason to decline checkpoint {checkpoint}"
+    return Broken(FailureClass.PROTOCOL, owed, f"it was declined with the reason {reason}")
+
+
+@rule(*steps.ACTS, invariant="I-50", tickets=("FLINK-19681",), after_learning=True, signals=(ElementTaken,))
+def what_ends_a_checkpoint_declines_it(ledger: Ledger, seen: Acted) -> Judgement:
+    """If the task takes a barrier or an announcement of a newer checkpoint while another one is in progress, it
+    declines the older one; and so it does if it takes the end of a channel that does not count."""
+    for checkpoint in ledger.act.must_decline:
+        if checkpoint not in ledger.alignment.declined:
+            owed = f"what was taken has ended checkpoint {checkpoint}, so it must be declined"
+            return Broken(FailureClass.STUCK, owed, "it was not declined")
+    return bool(ledger.act.must_decline)
+
+
+adopt(the_inputs_start_a_checkpoint_before_the_task, *steps.ACTS)
+adopt(the_inputs_stop_a_checkpoint_when_it_is_over, *steps.ACTS, of=lambda ledger: ledger.alignment)
 
 
 @rule(steps.idle, invariant="I-58", tickets=("FLINK-18252",))
