@@ -215,7 +215,8 @@ reach: venv ## which known bugs of the others each component finds, into reports
 	$(BIN)/python -m tests.hunts.reach reports/reach.md --into build/reach --processes $(PROCESSES)
 
 hunt: venv ## a blind hunt: try the defects in the folder DEFECTS, as hunt number HUNT; then the page, into reports/
-	$(BIN)/python -m tests.hunts.hunting try $(DEFECTS) tests/hunts/$(HUNT).json --processes $(PROCESSES) \
+	$(BIN)/python -m tests.hunts.hunting try $(DEFECTS) tests/hunts/$(HUNT).json \
+	  --into build/hunt-$(HUNT) --processes $(PROCESSES) \
 	  --made "$$(date -u +%F), $$(git rev-parse --short HEAD)"
 	$(BIN)/python -m tests.hunts.hunting page reports/hunts.md
 

@@ -22,10 +22,11 @@ import msgspec
 from msgspec import Struct
 
 from conformance.components import COMPONENTS
-from conformance.engines.works import Over, in_processes
+from conformance.engines.works import Over
 from conformance.ports import known_bugs, legal_variants
 from conformance.reporting.markdown import cell, table
 from conformance.system.writing import write_text
+from tests.hunts.keeping import kept_over
 from tests.hunts.sought import Seen, Sought
 
 SEED = "hunt"
@@ -72,6 +73,8 @@ class Tried(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     """If none of its component did: the component and the property that noticed it."""
     differs: int = 0
     """If none of its component did: in which scenario of it the history was not the reference's; 0: in none."""
+    broke: str = ""
+    """The error with which the suite itself ended, which finds nothing."""
     run: str = ""
     change: str = ""
     """For survivors, until they are in a catalogue."""
@@ -128,8 +131,9 @@ def try_all(
             continue
         others = {name: looked[one.change, name] for name in components if name != component}
         elsewhere = next((f"{name}: {other.found_by}" for name, other in others.items() if other.found_by), "")
-        differs = looked[one.change, component].differs
-        found.append(Tried(*about, "", seen.scenarios, elsewhere, differs, one.run, one.change))
+        mine = looked[one.change, component]
+        broke = seen.broke or next((other.broke for other in (mine, *others.values()) if other.broke), "")
+        found.append(Tried(*about, "", seen.scenarios, elsewhere, mine.differs, broke, one.run, one.change))
     return found
 
 
@@ -222,11 +226,12 @@ def main() -> None:
 @click.option("--made", required=True, help="When, and by which version of the suite.")
 @click.option("--processes", type=int, default=1, show_default=True, help="Searches at once.")
 @click.option("--scenarios", type=int, default=SCENARIOS, show_default=True)
-def try_(folder: Path, record: Path, made: str, processes: int, scenarios: int) -> None:
+@click.option("--into", type=click.Path(path_type=Path), help="Keep each result there, and go on from it.")
+def try_(folder: Path, record: Path, made: str, processes: int, scenarios: int, into: Path | None) -> None:
     """Seek the defects in a folder, and write the record of this first try."""
     if record.exists():
         raise click.ClickException(f"{record} is there: a hunt is tried once")
-    with in_processes(processes) as over:
+    with kept_over(into, "hunt", processes) as over:
         tried = try_all(list(read(folder)), over, scenarios)
     write_text(record, text_of(Record(made, scenarios, tuple(tried))))
 

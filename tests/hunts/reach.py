@@ -13,8 +13,8 @@ from __future__ import annotations
 import ast
 import hashlib
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
@@ -22,19 +22,17 @@ from typing import NamedTuple
 
 import click
 
-from conformance import campaigns
-from conformance.campaigns.kept_works import into
 from conformance.components import COMPONENTS
 from conformance.driver import Program
-from conformance.engines.interruption import NEVER
 from conformance.engines.search import Search, seeds
-from conformance.engines.works import Over, in_processes
+from conformance.engines.works import Over
 from conformance.ports import KnownBug, find_implementation, known_bugs
 from conformance.ports.changed import Package
 from conformance.ports.changes import CATALOGUES
 from conformance.reporting.markdown import cell, table
 from conformance.scenarios import read_toml
 from conformance.system.writing import write_text
+from tests.hunts.keeping import kept_over
 from tests.hunts.sought import PACKAGE, Seen, Sought
 
 SEED = "reach"
@@ -213,17 +211,6 @@ def _row(name: str, mine: Sequence[Reach], unused: int) -> list[str]:
     ]  # fmt: skip
 
 
-@contextmanager
-def _over(folder: Path | None, processes: int) -> Iterator[Over]:
-    if folder is None:
-        with in_processes(processes) as over:
-            yield over
-        return
-    runner, _ = campaigns.choose("processes", None, processes)
-    with into(folder, "reach", runner, lambda done: None, click.echo, NEVER) as over:
-        yield over
-
-
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--component", "components", multiple=True, help="Only these; all.")
@@ -234,7 +221,7 @@ def main(file: Path, components: tuple[str, ...], most: int | None, folder: Path
     """Try the pairs, and write the file."""
     found = pairs(components or tuple(COMPONENTS), known_bugs())
     chosen = found.tried[:most]
-    with _over(folder, processes) as over:
+    with kept_over(folder, "reach", processes) as over:
         tried = reach(chosen, over)
     reasons = read_toml(REASONS, dict[str, str], 'every entry must be a text: component = "what is out of its reach"')
     write_text(file, report(tried, found.unused, len(found.tried) - len(tried), reasons))

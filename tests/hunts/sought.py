@@ -39,6 +39,8 @@ class Seen(Struct, frozen=True):
     differs: int = 0
     """The number, from 1, of the first scenario whose history is another than that of the reference; 0: none was seen.
     Where a property failed first, none was looked for."""
+    broke: str = ""
+    """The error with which the suite itself ended in the last of these scenarios; empty: it did not."""
 
 
 class Sought(Struct, frozen=True):
@@ -80,6 +82,8 @@ class Sought(Struct, frozen=True):
                         run = search.run(text, record=comparing)[1]
                 except TimeoutError:  # it was not inside an operation, where it is a failure of that
                     return Seen(DOES_NOT_END, number, differs)
+                except Exception as error:  # the suite's own: what an operation raises is judged
+                    return Seen("", number, differs, f"{type(error).__name__}: {error}")
                 if run.violation is not None:
                     return Seen(run.violation.property.slug, number, differs)
                 if comparing and first_difference(baseline.run(text, record=True)[1], run) is not None:

@@ -162,8 +162,9 @@ def a_checkpoint_completed_by_the_end_of_a_channel(ledger: Ledger, seen: Took) -
 @goal(steps.consume, needs=PASSES_LOCALLY)
 def a_barrier_passed_a_blocked_producer(ledger: Ledger, seen: Took) -> bool:
     """A barrier was taken from a channel whose producer was blocked."""
-    value = seen.value
-    return value is not None and is_unaligned(value.element) and ledger.lanes[value.channel].blocked
+    if (value := seen.value) is None or not 0 <= value.channel < len(ledger.lanes):  # the rules notice it afterwards
+        return False
+    return is_unaligned(value.element) and ledger.lanes[value.channel].blocked
 
 
 @goal(steps.consume)

@@ -42,11 +42,15 @@ def a_conversion_was_refused(ledger: Ledger, seen: Seen[None, int]) -> bool:
 
 
 # ---- polling ---------------------------------------------------------------------------------------------------------
+def _side(ledger: Ledger, taken: BufferOrEvent | None) -> Side | None:
+    """Returns the channel of the polled element. None if there is no element, or one of a channel that is not there:
+    goals are asked before the rules, which notice it."""
+    return ledger.sides[taken.channel] if taken is not None and 0 <= taken.channel < len(ledger.sides) else None
+
+
 def _source(ledger: Ledger, taken: BufferOrEvent | None, priority: bool) -> Side | None:
     """Returns the channel of the polled element, if that element has priority (or has none), as asked."""
-    if taken is None or taken.element.data_type.has_priority is not priority:
-        return None
-    return ledger.sides[taken.channel] if 0 <= taken.channel < len(ledger.sides) else None
+    return _side(ledger, taken) if taken is not None and taken.element.data_type.has_priority is priority else None
 
 
 @goal(steps.poll)
@@ -220,8 +224,8 @@ def a_poll_after_a_priority_notification_found_none(ledger: Ledger, seen: Polled
 @goal(steps.poll, needs=UNIONS | STEPPING, never=(BESIDE_OTHERS,))
 def a_gate_was_told_of_more_while_it_was_polled(ledger: Ledger, seen: Polled) -> bool:
     """An element arrived in a gate of a union while it was being polled."""
-    union, taken = ledger.union, seen.value
-    return union is not None and taken is not None and ledger.sides[taken.channel].gate is union.interrupted
+    side = _side(ledger, seen.value)
+    return ledger.union is not None and side is not None and side.gate is ledger.union.interrupted
 
 
 @goal(steps.convert, needs=UNIONS, never=(BESIDE_OTHERS,))
@@ -242,10 +246,9 @@ def a_barrier_passed_a_recovering_gate(ledger: Ledger, seen: Polled) -> bool:
 @goal(steps.poll, needs=UNIONS, never=(BESIDE_OTHERS,))
 def data_passed_a_blocked_gate(ledger: Ledger, seen: Polled) -> bool:
     """A gate delivered an element while all channels of another gate were blocked."""
-    if ledger.union is None or (taken := seen.value) is None:
+    if ledger.union is None or (side := _side(ledger, seen.value)) is None:
         return False
-    served = ledger.sides[taken.channel].gate
-    return True in [member.blocked() for member in ledger.union.members if member.gate is not served]
+    return True in [member.blocked() for member in ledger.union.members if member.gate is not side.gate]
 
 
 @goal(steps.finished, needs=UNIONS, never=(BESIDE_OTHERS,))

@@ -1,0 +1,277 @@
+"""The suite on trial: operator mutants of its own engines, judged by the tests of the room in which they are.
+
+    python -m tests.hunts.suite_mutants reports/suite-mutants.md --into build/suite-mutants
+
+A program changes one operator, constant or statement of a room, and the tests of that room run which come to this line.
+They run in a copy of the tree, in a process of their own. A mutant that they do not notice shows a line whose effect no
+test of its room asks for. Only lines count that some test of the room comes to in its own process.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import coverage
+import msgspec
+from msgspec import Struct
+
+from conformance.engines.interruption import Interruption
+from conformance.engines.operators import Point, changed_text, points
+from conformance.engines.position import Follow
+from conformance.engines.works import Over
+from conformance.ports.changed import Package
+from conformance.reporting.markdown import cell, table
+from conformance.scenarios import read_toml
+from conformance.system.writing import make_folder, write_text
+from tests.hunts.keeping import kept_over
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = "conformance"
+ROOMS = ("driver", "models", "engines", "scenarios", "campaigns")
+NEEDED = ("conformance", "strategies", "reference_impl", "tests", "docs", "examples", "reports", "building")
+FILES = ("pyproject.toml", "README.md", "Makefile", "checkpoint_conformance_pytest.py")
+CPU_SECONDS = 60.0
+"""The tests of a mutant together take at most so much processor time, the shortest first."""
+FACTOR = 4
+"""A mutant whose tests take so many times as long does not end."""
+GOAL = 90
+REASONS = Path(__file__).parent / "suite_mutants.toml"
+
+Tests = Mapping[str, Sequence[str]]
+"""By line, the tests that come to it, the shortest first."""
+
+
+class Mutated(Struct, frozen=True):
+    """The tests of a room, with one line of the room changed."""
+
+    file: str
+    """Below the package."""
+    number: int
+    """The number of the change among those of the file."""
+    tests: tuple[str, ...]
+    seconds: float
+    """What the tests take on the unchanged file."""
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """See `Work`."""
+        return (self.file,)
+
+    def do(self, interruption: Interruption, follow: Follow) -> str:
+        """See `Work`. Returns the test that failed, `does not end` or `cannot be loaded`; empty if all passed."""
+        with copied() as tree:
+            place = tree / PACKAGE / self.file
+            text = place.read_text(encoding="utf-8")
+            place.unlink()  # it is a link to the original
+            write_text(place, changed_text(text, self.number))
+            return failed(tree, self.tests, 10 + FACTOR * self.seconds)
+
+
+@contextmanager
+def copied() -> Iterator[Path]:
+    """Yield a copy of the tree, whose files are links to the original ones."""
+    with tempfile.TemporaryDirectory(prefix="conformance-mutant-", dir=ROOT / "build") as name:
+        tree = Path(name)
+        for one in NEEDED:
+            shutil.copytree(
+                ROOT / one, tree / one, copy_function=os.link, ignore=shutil.ignore_patterns("__pycache__", "*.json")
+                if one == "reports" else shutil.ignore_patterns("__pycache__"),
+            )  # fmt: skip
+        for one in FILES:
+            os.link(ROOT / one, tree / one)
+        yield tree
+
+
+def failed(tree: Path, tests: Sequence[str], seconds: float) -> str:
+    """Run tests in a copy until one fails, and return it; see `Mutated.do`."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
+
+    done = subprocess.run(
+        [*pytest_command(tree), "-x", "-q", "--no-header", "-rfE", *tests],
+        cwd=tree, env=variables(tree), capture_output=True, text=True, check=False, preexec_fn=limit,
+        timeout=60 + 20 * seconds,
+    )  # fmt: skip
+    if done.returncode == 0:
+        return ""
+    if done.returncode < 0:
+        return "does not end"
+    for line in done.stdout.splitlines():
+        if line.startswith(("FAILED ", "ERROR ")):
+            return line.split()[1]
+    return "cannot be loaded"
+
+
+def pytest_command(tree: Path) -> list[str]:
+    """Return what runs the tests of a copy."""
+    return [sys.executable, "-B", "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", f"--rootdir={tree}"]
+
+
+def variables(tree: Path) -> dict[str, str]:
+    """Return the environment in which Python finds the packages of a copy."""
+    return {**os.environ, "PYTHONPATH": str(tree), "PYTHONHASHSEED": "0"}
+
+
+# ---- which tests come to which line ----------------------------------------------------------------------------------
+class Covered(Struct, frozen=True):
+    """What a room's tests come to."""
+
+    seconds: dict[str, float]
+    """By test, the processor time that it takes."""
+    lines: dict[str, dict[int, list[str]]]
+    """By file below the package and line, the tests that come to it."""
+
+
+def cover(room: str, folder: Path) -> Covered:
+    """Run the tests of a room, or read what they came to. What does not pass in a copy of the tree is left out."""
+    kept = folder / f"{room}.json"
+    if kept.exists():
+        return msgspec.json.decode(kept.read_bytes(), type=Covered)
+    with copied() as tree:
+        settings, data, times = tree / "coverage.ini", tree / "covered", tree / "durations.json"
+        write_text(settings, f"[run]\ndynamic_context = test_function\nsource = {tree / PACKAGE / room}\n")
+        runs = [sys.executable, "-B", "-m", "coverage", "run", f"--rcfile={settings}", f"--data-file={data}"]
+        subprocess.run(
+            [*runs, *pytest_command(tree)[2:], "-q", "-p", "tests.hunts.durations", f"--durations-into={times}",
+             f"tests/{room}"],
+            cwd=tree, env=variables(tree), check=False,
+        )  # fmt: skip
+        seconds = msgspec.json.decode(times.read_bytes(), type=dict[str, float])
+        measured = coverage.CoverageData(str(data))
+        measured.read()
+        by_name = {context_of(node): node for node in seconds}
+        lines: dict[str, dict[int, list[str]]] = {}
+        for path in sorted(measured.measured_files()):
+            lines[Path(path).relative_to(tree / PACKAGE).as_posix()] = {
+                line: sorted(by_name[one] for one in contexts if one in by_name)
+                for line, contexts in sorted(measured.contexts_by_lineno(path).items())
+            }
+    found = Covered(seconds, lines)
+    make_folder(folder)
+    write_text(kept, msgspec.json.encode(found).decode())
+    return found
+
+
+def context_of(node: str) -> str:
+    """Return how coverage calls a test: `tests/driver/test_run.py::test_it` is `tests.driver.test_run.test_it`."""
+    file, _, rest = node.partition("::")
+    return f"{file.removesuffix('.py').replace('/', '.')}.{rest.replace('::', '.')}"
+
+
+def tests_of(line: int, covered: Mapping[int, Sequence[str]], seconds: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the tests that come to a line, as many as the time allows, the shortest first.
+
+    A statement of several lines is known by its first one.
+    """
+    for at in range(line, max(line - 30, 0), -1):
+        if at in covered:
+            chosen: list[str] = []
+            left = CPU_SECONDS
+            for test in sorted(covered[at], key=lambda test: (seconds[test], test)):
+                left -= seconds[test]
+                if left < 0 and chosen:
+                    break
+                chosen.append(test)
+            return tuple(chosen)
+    return ()
+
+
+class Sampled(NamedTuple):
+    """A mutant, with the tests that judge it."""
+
+    room: str
+    point: Point
+    work: Mutated
+
+
+def sample(rooms: Sequence[str], count: int, folder: Path) -> tuple[list[Sampled], dict[str, tuple[int, int]]]:
+    """Return mutants, spread evenly over what tests come to; by room, how many there are, and how many tests reach."""
+    found: list[Sampled] = []
+    sizes = {}
+    every = points(Package(PACKAGE))
+    for room in rooms:
+        covered = cover(room, folder)
+        mine = [point for point in every if point.file.startswith(f"{room}/")]
+        reached = [
+            Sampled(room, point, Mutated(point.file, point.number, tests, sum(covered.seconds[one] for one in tests)))
+            for point in mine
+            if (tests := tests_of(point.line, covered.lines.get(point.file, {}), covered.seconds))
+        ]
+        sizes[room] = len(mine), len(reached)
+        found += reached
+    return [found[place * len(found) // count] for place in range(min(count, len(found)))], sizes
+
+
+# ---- the page --------------------------------------------------------------------------------------------------------
+def report(
+    tried: Sequence[tuple[Sampled, str]], sizes: Mapping[str, tuple[int, int]], waiting: int, reasons: Mapping[str, str]
+) -> str:
+    """Return the page. `tried`: each mutant with the test that noticed it; empty: none did."""
+    rows = []
+    for room in [*sizes, ""]:
+        mine = [noticed for one, noticed in tried if room in ("", one.room)]
+        number = sum(bool(noticed) for noticed in mine)
+        there, reached = sizes.get(room) or (
+            sum(one for one, _ in sizes.values()),
+            sum(two for _, two in sizes.values()),
+        )
+        share = f"{100 * number / len(mine):.0f} %" if mine else "-"
+        rows.append([room or "all", str(there), str(reached), str(len(mine)), str(number), share])
+    survivors = [
+        [cell(one.point.name), str(one.point.line), str(len(one.work.tests)), cell(reasons.get(one.point.name, "open"))]
+        for one, noticed in tried
+        if not noticed
+    ]
+    left = f" {waiting} more of the sample were not tried." if waiting else ""
+    return "\n".join([
+        "# The suite on trial",
+        "",
+        "Operator mutants of the suite's own engines: a program changes one operator, constant or statement, and the "
+        f"tests of the same room run that come to the line, at most {CPU_SECONDS:.0f} CPU seconds of them. The sample "
+        f"is spread evenly over the changes that some test comes to; the goal is {GOAL} %. Written by "
+        f"`python -m tests.hunts.suite_mutants`.{left}",
+        "",
+        table(["room", "changes", "tests come there", "tried", "noticed", "share"], rows),
+        "",
+        "## Not noticed",
+        "",
+        table(["change", "line", "tests", "why"], survivors),
+        "",
+    ])  # fmt: skip
+
+
+def _try(chosen: Sequence[Sampled], over: Over) -> list[tuple[Sampled, str]]:
+    results = over([one.work for one in chosen])
+    return [(one, noticed) for one, noticed in zip(chosen, results, strict=True) if noticed is not None]
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--into", "folder", type=click.Path(path_type=Path), required=True, help="Keep each result there.")
+@click.option("--room", "rooms", multiple=True, type=click.Choice(ROOMS), help="Only these; all.")
+@click.option("--count", type=int, default=300, show_default=True, help="How many mutants are tried.")
+@click.option("--processes", type=int, default=1, show_default=True)
+def main(file: Path, folder: Path, rooms: tuple[str, ...], count: int, processes: int) -> None:
+    """Try a sample of mutants, and write the page."""
+    chosen, sizes = sample(rooms or ROOMS, count, folder / "covered")
+    with kept_over(folder / "mutants", "suite mutants", processes) as over:
+        tried = _try(chosen, over)
+    reasons = read_toml(
+        REASONS, dict[str, str], 'every entry must be a text: "module:function: before -> after" = "why"'
+    )
+    write_text(file, report(tried, sizes, len(chosen) - len(tried), reasons))
+
+
+if __name__ == "__main__":
+    main()
