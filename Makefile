@@ -30,7 +30,7 @@ PYTEST      := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release pace bench kill-matrix likely-causes reach hunt hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example campaign-bugs campaign-nightly
+.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release pace bench kill-matrix likely-causes reach domains hunt suite-mutants hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example campaign-bugs campaign-nightly
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -213,6 +213,12 @@ likely-causes: venv ## how well findings are grouped by likely cause, on all kno
 
 reach: venv ## which known bugs of the others each component finds, into reports/
 	$(BIN)/python -m tests.hunts.reach reports/reach.md --into build/reach --processes $(PROCESSES)
+
+domains: venv ## which values a search draws, and which never together, into reports/
+	$(BIN)/python -m tests.hunts.domains reports/domains.md --into build/domains --processes $(PROCESSES)
+
+suite-mutants: venv ## operator mutants of the suite's own engines, judged by the tests of their room, into reports/
+	$(BIN)/python -m tests.hunts.suite_mutants reports/suite-mutants.md --into build/suite-mutants --processes $(PROCESSES)
 
 hunt: venv ## a blind hunt: try the defects in the folder DEFECTS, as hunt number HUNT; then the page, into reports/
 	$(BIN)/python -m tests.hunts.hunting try $(DEFECTS) tests/hunts/$(HUNT).json \

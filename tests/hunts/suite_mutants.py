@@ -169,7 +169,7 @@ def context_of(node: str) -> str:
     return f"{file.removesuffix('.py').replace('/', '.')}.{rest.replace('::', '.')}"
 
 
-def tests_of(line: int, covered: Mapping[int, Sequence[str]], seconds: Mapping[str, float]) -> tuple[str, ...]:
+def touching(line: int, covered: Mapping[int, Sequence[str]], seconds: Mapping[str, float]) -> tuple[str, ...]:
     """Return the tests that come to a line, as many as the time allows, the shortest first.
 
     A statement of several lines is known by its first one.
@@ -206,7 +206,7 @@ def sample(rooms: Sequence[str], count: int, folder: Path) -> tuple[list[Sampled
         reached = [
             Sampled(room, point, Mutated(point.file, point.number, tests, sum(covered.seconds[one] for one in tests)))
             for point in mine
-            if (tests := tests_of(point.line, covered.lines.get(point.file, {}), covered.seconds))
+            if (tests := touching(point.line, covered.lines.get(point.file, {}), covered.seconds))
         ]
         sizes[room] = len(mine), len(reached)
         found += reached
