@@ -60,6 +60,7 @@ COMPONENT = Component(
         _make(in_turn=True), _make(_TWO, interleaving="fine", in_turn=True),
         _make(buffers=1), _make(_TWO, interleaving="fine", buffers=2, in_turn=True),
         _make(faults=True), _make(_TWO, interleaving="fine", faults=True),
+        _make((1, 1)), _make((2, 2), 1, 1, "fine", in_turn=True), _make((1, 1), interleaving="fine", faults=True),
     ),
     port_config=lambda config: DrainerConfig(
         config.gates, _fetched(config), config.segment_records, config.buffers
