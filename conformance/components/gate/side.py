@@ -141,11 +141,12 @@ class Side(Lane):
 
     def counted(self) -> tuple[int, int]:
         """Returns the number of queued buffers, and that number with events, the end of recovered data and the backlog
-        added."""
-        buffers = len(self.waiting) + self.buffers()
+        added. What a local producer has added before the request need not count."""
+        waiting, live = len(self.waiting), self.buffers()
         end = self.recovery is not NONE and self.finishing
         backlog = 0 if self.credit is None else self.credit.backlog()
-        return buffers, buffers + len(self.urgent) + len(self.live) + end + backlog
+        least = waiting + (live if self.gate.requested else 0)
+        return least, waiting + live + len(self.urgent) + len(self.live) + end + backlog
 
     def lacks_mark(self, checkpoint: int) -> bool:
         """Returns whether this channel, once it is physical, is in recovery and has no recovery barrier of the

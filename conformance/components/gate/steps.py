@@ -106,16 +106,16 @@ def recovers(ledger: Ledger, side: Side) -> bool:
 
 def completes(ledger: Ledger, side: Side) -> bool:
     """Whether the producer has still to send its end of output state, which is its first element."""
-    if ledger.union is None:
-        return not side.completion_sent
-    return not side.arrived and ledger.recovery is not NONE and side.is_connected()
+    if not side.is_connected():
+        return False
+    return not side.completion_sent if ledger.union is None else not side.arrived and ledger.recovery is not NONE
 
 
 def flows(ledger: Ledger, side: Side) -> bool:
     """Whether the producer of the channel may send an element without priority."""
     if side.held_back or side.end_sent or not side.completion_sent or len(side.live) >= MOST_QUEUED:
         return False
-    return side.gate.requested or side.is_connected()
+    return side.is_connected()
 
 
 def has_data(ledger: Ledger, side: Side) -> bool:
@@ -153,9 +153,11 @@ def announces(ledger: Ledger, side: Side) -> bool:
 
 def overtakes(ledger: Ledger, side: Side) -> bool:
     """Whether the producer of the channel may send an unaligned barrier."""
+    if side.end_sent or not side.is_connected():
+        return False
     if ledger.union is not None:
-        return not (side.end_sent or side.urgent) and side.is_connected()
-    return side.completion_sent and not side.end_sent and len(side.urgent) < 2 and ledger.checkpoints.moving is not side
+        return not side.urgent
+    return side.completion_sent and len(side.urgent) < 2 and ledger.checkpoints.moving is not side
 
 
 def is_blocked(ledger: Ledger, side: Side) -> bool:
@@ -262,7 +264,7 @@ TO_CONVERT = ("recovering", "joining")
 TO_REQUEST = ("converted", "joining")
 LIVE = ("live",)
 RESUMABLE = ("live", "joining")
-FLOWING = ("live", "starting", "joining")
+FLOWING = ("converted", "live", "starting", "joining")
 POLLABLE = ("recovering", "live", "joining")
 PHYSICAL = ("converted", "live")
 STARTABLE = ("recovering", "live", "starting")
