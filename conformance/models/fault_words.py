@@ -41,6 +41,7 @@ CALLS: Mapping[str, str] = {
     ports.RECORD_FILE_READ: "the read of the file of a large record",
     ports.RECORD_FILE_DELETE: "the deletion of the file of a large record",
     ports.OPERATORS_OPEN: "the initialization of the operators",
+    ports.OPERATORS_PROCESS: "the processing of a record by the operators",
     ports.COMMIT: "the commit of a transaction",
     ports.CHECKPOINT_STORE: "the storing of a completed checkpoint",
 }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import ClassVar
 
 from conformance.ports.elements import Element
+from conformance.ports.faults import CONNECTION, OPERATORS_PROCESS, PRODUCER, WRITER_THROWS, FaultKind, Places
 from conformance.ports.port import Answer, Port
 from conformance.ports.word import Word
 
@@ -35,6 +37,13 @@ class ConsumerLoopPort(Port):
     In between, what follows from each element: `InputsCheckpointStarted`, `CheckpointTriggered`,
     `InputsCheckpointStopped`, `CheckpointDeclined`, `ConsumptionResumed`.
     """
+
+    can_fail: ClassVar[Places] = {
+        OPERATORS_PROCESS: (FaultKind.THROWS,),
+        **WRITER_THROWS,
+        CONNECTION: (FaultKind.THROWS,),
+        PRODUCER: (FaultKind.ENDS,),
+    }
 
     # ---- network thread
     @abstractmethod

@@ -9,8 +9,19 @@ from msgspec import Meta, Struct
 
 from conformance.ports.channel import Recovery
 from conformance.ports.elements import Element
-from conformance.ports.faults import BUFFER_POOL, CHANNEL_STATE_READ, OPERATORS_OPEN, FaultKind, Places
+from conformance.ports.faults import (
+    BUFFER_POOL,
+    CHANNEL_STATE_READ,
+    OPERATORS_OPEN,
+    OPERATORS_PROCESS,
+    SPILL_FILE_READ_ON,
+    SUBPARTITION_REQUEST,
+    WRITER_THROWS,
+    FaultKind,
+    Places,
+)
 from conformance.ports.port import Answer, Port
+from conformance.ports.spill import SpillPort
 from conformance.ports.word import Word
 
 
@@ -67,7 +78,12 @@ class TaskRestorePort(Port):
     can_fail: ClassVar[Places] = {
         CHANNEL_STATE_READ: (FaultKind.THROWS,),
         OPERATORS_OPEN: (FaultKind.THROWS,),
+        OPERATORS_PROCESS: (FaultKind.THROWS,),
         BUFFER_POOL: (FaultKind.ENDS,),
+        **SpillPort.can_fail,
+        SPILL_FILE_READ_ON: (FaultKind.THROWS,),
+        **WRITER_THROWS,
+        SUBPARTITION_REQUEST: (FaultKind.THROWS,),
     }
 
     # ---- task thread
@@ -94,7 +110,8 @@ class TaskRestorePort(Port):
         checkpoints are disabled.
 
         Raises: PortError CHECKPOINT DECLINED_TASK_NOT_READY if the restore has not come far enough; RELEASED if the
-        task is over before it has taken its part.
+        task is over before it has taken its part; IO if the spill files cannot be read, or if the channels cannot start
+        it, in which case the task has failed.
         """
 
     # ---- executor of channel state

@@ -100,6 +100,8 @@ class Gate(Faulty, GatePort):
         """Ended: by channel, whether its end of partition was polled."""
         self.failed = [False] * len(self.channels)
         """Failed: by channel, whether something failed that it has called and of which the reader does not know."""
+        self.causes = [""] * len(self.channels)
+        """Failed: by channel, the message of that error."""
         self.upstream_recovering = list(range(len(self.channels)))
         """Unrestored, the state of the tracker: the channels whose end of output state was not noted yet."""
         self.is_available = False
@@ -196,6 +198,7 @@ class Gate(Faulty, GatePort):
         if error.kind is not ErrorKind.IO:
             raise error
         async with self.lock:
+            self.causes[number] = error.reason
             self.failed[number] = True
             available, _ = self.enqueue(self.channels[number], priority=False)
         await self.announce(available, False)
@@ -290,7 +293,7 @@ class Gate(Faulty, GatePort):
         while (channel := self.with_data.poll()) is not None:
             self.enqueued[channel.index] = False
             if self.failed[channel.index]:
-                raise PortError(ErrorKind.IO, f"channel {channel.index} has failed")
+                raise PortError(ErrorKind.IO, f"channel {channel.index} has failed: {self.causes[channel.index]}")
             taken = await channel.next_element()
             if taken is None:
                 continue

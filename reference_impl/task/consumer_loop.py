@@ -31,7 +31,7 @@ from conformance.ports import (
 )
 
 from ..design import Design
-from ..faults import Faults
+from ..faults import Faults, Faulty
 from ..held import together
 from ..network.channel_info import ChannelInfo, numbering
 from ..network.producers import Upstream
@@ -99,21 +99,23 @@ class LoopTask(Task):
         return element, 0
 
 
-class ConsumerLoop(ConsumerLoopPort):
+class ConsumerLoop(Faulty, ConsumerLoopPort):
     """The task has states of its own."""
 
     def __init__(self, config: BarrierHandlerConfig, design: Design) -> None:
         """M1. The subpartitions were requested before the loop began."""
+        self.faults = Faults(self)
         upstream = Elsewhere(self)
         listener = TaskListener(upstream, [config.channels])
         gates = [GateConfig(((ChannelKind.REMOTE,) * config.channels,), Recovery.NONE, MOST_QUEUED, 0)]
-        inputs = Inputs(numbering([config.channels]), gates, design, listener, Faults(self), upstream)
+        inputs = Inputs(numbering([config.channels]), gates, design, listener, self.faults, upstream)
         (self.gate,) = inputs.gates
         at_once(self.gate.request_partitions())
-        self.task = LoopTask(inputs, listener, ToldCheckpoints(self, inputs, config), Telling(self, inputs.numbers))
+        operators = Telling(self, inputs.numbers, self.faults)
+        self.task = LoopTask(inputs, listener, ToldCheckpoints(self, inputs, config), operators)
 
     async def arrive(self, channel: int, element: Element, timestamp: int) -> None:
-        """M2. An element arrives from the producer of a channel."""
+        """M2, M18. An element arrives from the producer of a channel."""
         if isinstance(element, Barrier):
             self.task.sent[channel, element.checkpoint] = element, timestamp
         await self.gate.arrive(channel, element)

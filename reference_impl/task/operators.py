@@ -5,8 +5,17 @@ A task that has none of a kind has these, which do nothing.
 
 from __future__ import annotations
 
-from conformance.ports import Alignment, Buffer, CheckpointReason, Element, ElementTaken, Port
+from conformance.ports import (
+    OPERATORS_PROCESS,
+    Alignment,
+    Buffer,
+    CheckpointReason,
+    Element,
+    ElementTaken,
+    Port,
+)
 
+from ..faults import Faults
 from ..network.channel_info import ChannelInfo, Numbering
 
 
@@ -56,13 +65,17 @@ class Counting(Operators):
 class Telling(Operators):
     """Operators of which nothing is known but what they get: that an element was taken is a signal."""
 
-    def __init__(self, port: Port, numbers: Numbering) -> None:
+    def __init__(self, port: Port, numbers: Numbering, faults: Faults) -> None:
         self.port = port
         self.numbers = numbers
+        self.faults = faults
 
     def process(self, info: ChannelInfo, element: Element) -> None:
-        """consumer-loop.md M8, task-restore.md E13. Emit that an element was taken."""
+        """consumer-loop.md M8, M16, task-restore.md E13, E18. Emit that an element was taken. Raises: PortError IO if
+        the operators fail with its records."""
         self.port.emit(ElementTaken(self.numbers.number(info), element))
+        if type(element) is Buffer:
+            self.faults.reach(OPERATORS_PROCESS)
 
 
 class Outputs:

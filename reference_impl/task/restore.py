@@ -256,7 +256,7 @@ class RestoringTask(Task):
             await super().run(mail, index)
 
     async def convert(self, gate: Gate) -> None:
-        """E9. Raises: PortError."""
+        """E9, E21. Raises: PortError."""
         await gate.convert()
         await gate.request_partitions()
         self.port.emit(GateConverted(gate.index))
@@ -341,6 +341,7 @@ class RestoringTask(Task):
         if not self.is_over():
             self.state = TaskState.CANCELED
         await self.clean_up()
+        self.storage.clear()
 
     # ---- observers ---------------------------------------------------------------------------------------------------
     def resources(self) -> list[Resources]:
@@ -369,14 +370,19 @@ class HandingOver(RestoringTask):
         super().__init__(port, config, numbers, design, faults, listener, operators, gates, make_checkpoints)
 
     async def checkpoint(self, checkpoint: int) -> None:
-        """E15, E16. Take part in a checkpoint: the channel state that was restored and not consumed is written again
-        (Flink: `triggerCheckpointAsync`)."""
+        """E15, E16, E18. Take part in a checkpoint: the channel state that was restored and not consumed is written
+        again (Flink: `triggerCheckpointAsync`)."""
         if not self.can_checkpoint():
             raise PortError(
                 ErrorKind.CHECKPOINT, "the restore has not come far enough", CheckpointReason.DECLINED_TASK_NOT_READY
             )
-        snapshot = None if self.drainer is None else await self.drainer.snapshot_and_mark(checkpoint)
-        await self.states.hand_over(checkpoint, snapshot, self.is_over)
+        try:
+            snapshot = None if self.drainer is None else await self.drainer.snapshot_and_mark(checkpoint)
+            await self.states.hand_over(checkpoint, snapshot, self.is_over)
+        except PortError as error:
+            if error.kind is ErrorKind.IO and not self.is_over():
+                await self.end(TaskState.FAILED, error.reason)
+            raise
         while self.states.write():
             pass
 

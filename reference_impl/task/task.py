@@ -104,7 +104,7 @@ class Task:
 
     # ---- task thread -------------------------------------------------------------------------------------------------
     async def run_mail(self) -> bool:
-        """M5, M6, task-restore.md E11 (Flink: `MailboxProcessor.processMail`)."""
+        """M5, M6, M17, task-restore.md E11 (Flink: `MailboxProcessor.processMail`)."""
         mail = self.mails.take()
         if mail is not None:
             await self.run(*mail)

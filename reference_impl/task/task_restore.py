@@ -28,7 +28,13 @@ class TaskRestore(Faulty, TaskRestorePort):
         self.numbers = numbering(config.gates)
         self.producers = Producers({info: Subpartition(SubpartitionConfig(2), design) for info in self.numbers.infos})
         self.task = HandingOver(
-            self, config, self.numbers, design, self.faults, self.producers, Telling(self, self.numbers)
+            self,
+            config,
+            self.numbers,
+            design,
+            self.faults,
+            self.producers,
+            Telling(self, self.numbers, self.faults),
         )
 
     def restore(self) -> Coroutine[Any, Any, None]:

@@ -27,11 +27,12 @@ HITS = read_first_hits(CORPUS)
 LONGEST = {
     "chain": (20, 16), "coordinator": (26, 26), "deque": (18, 14), "drainer": (11, 14), "filter": (12, 18),
     "gate": (18, 18), "local-channel": (8, 14), "pipeline": (11, 14), "remote-channel": (8, 14), "spill": (7, 14),
-    "subpartition": (7, 14), "writer": (10, 14),
+    "subpartition": (7, 14), "task-restore": (9, 14), "writer": (10, 14),
 }  # fmt: skip
 """Steps of the shortest scenario at most, run whole and with pauses, where that is more: a chain has to be started, a
-gate converted, a deque filled; a coordinator goes through a checkpoint or two, turn by turn. Of a job, a checkpoint is
-taken in front of an operator that stands still, restored, and another one taken at once."""
+gate converted, a deque filled, state fetched before a checkpoint reads it; a coordinator goes through a checkpoint or
+two, turn by turn. Of a job, a checkpoint is taken in front of an operator that stands still, restored, and another one
+taken at once."""
 TURN_BY_TURN = {"B-06-job": 24, "B-J5": 16}
 """Steps of the shortest scenario that shows what no `settle` reaches: each message on its way to and from the job
 master is a step. 1,500 fresh drawings of each found none that is shorter."""

@@ -8,6 +8,10 @@ import pytest
 
 from conformance.driver.turns import whole
 from conformance.ports import (
+    CHANNEL_STATE_WRITER,
+    CONNECTION,
+    OPERATORS_PROCESS,
+    PRODUCER,
     Alignment,
     Announcement,
     Barrier,
@@ -22,7 +26,11 @@ from conformance.ports import (
     ElementTaken,
     EndOfData,
     EndOfPartition,
+    ErrorKind,
+    FaultKind,
+    FaultStruck,
     InputStatus,
+    PortError,
     Resources,
 )
 from reference_impl import PUSHED
@@ -201,3 +209,51 @@ def test_a_release_leaves_nothing():
     whole(loop.port.release())
     assert loop.port.resources() == Resources(0, 0, 0, 0, 0)
     assert not loop.mail()
+
+
+def test_what_the_operators_throw_fails_the_default_action():
+    """consumer-loop.md M16."""
+    loop = Loop()
+    loop.arrive(0, Buffer((0,)))
+    loop.port.fault(OPERATORS_PROCESS, FaultKind.THROWS)
+    with pytest.raises(PortError, match=OPERATORS_PROCESS) as failed:
+        loop.process()
+    assert failed.value.kind is ErrorKind.IO
+    assert loop.taken() == [(0, Buffer((0,)))]
+    whole(loop.port.release())
+    assert loop.port.resources() == Resources(0, 0, 0, 0, 0)
+
+
+def test_an_error_in_the_start_of_a_checkpoint_is_no_refusal():
+    """consumer-loop.md M10, M17."""
+    loop = Loop()
+    loop.arrive(0, Buffer((0,)))
+    loop.arrive(1, unaligned(1))
+    loop.port.fault(CHANNEL_STATE_WRITER, FaultKind.THROWS)
+    with pytest.raises(PortError, match=CHANNEL_STATE_WRITER):
+        loop.mail()
+    assert loop.told() == [FaultStruck(CHANNEL_STATE_WRITER, FaultKind.THROWS)]
+
+
+def test_a_channel_that_cannot_be_resumed_fails_the_task():
+    """consumer-loop.md M11, M17."""
+    loop = Loop(1)
+    loop.arrive(0, Barrier(1, Alignment.ALIGNED))
+    loop.port.fault(CONNECTION, FaultKind.THROWS)
+    with pytest.raises(PortError, match=CONNECTION):
+        loop.process()
+
+
+def test_an_error_that_a_channel_keeps_wakes_the_task_and_fails_it():
+    """consumer-loop.md M18."""
+    loop = Loop()
+    loop.arrive(1, Buffer((0,)))
+    loop.port.fault(PRODUCER, FaultKind.ENDS)
+    loop.arrive(0, Buffer((1,)))
+    assert not loop.mail()
+    assert not loop.port.idle()
+    assert loop.process() is MORE
+    assert not loop.port.idle()
+    with pytest.raises(PortError, match="producer") as failed:
+        loop.process()
+    assert failed.value.kind is ErrorKind.IO

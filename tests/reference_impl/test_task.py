@@ -60,7 +60,7 @@ class Noting(Telling):
     """Operators that note which of their methods were called."""
 
     def __init__(self, port: Port, numbers: Numbering, calls: list[Any]) -> None:
-        super().__init__(port, numbers)
+        super().__init__(port, numbers, Faults(port))
         self.calls = calls
 
     def prepare(self, checkpoint: int) -> None:

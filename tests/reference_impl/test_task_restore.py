@@ -10,7 +10,13 @@ from conformance.driver.turns import whole
 from conformance.ports import (
     BUFFER_POOL,
     CHANNEL_STATE_READ,
+    CHANNEL_STATE_WRITER,
     OPERATORS_OPEN,
+    OPERATORS_PROCESS,
+    SPILL_FILE_DELETE,
+    SPILL_FILE_READ,
+    SPILL_FILE_WRITE,
+    SUBPARTITION_REQUEST,
     Buffer,
     CheckpointReason,
     ElementTaken,
@@ -426,3 +432,77 @@ def test_after_release_nothing_is_held(recovery):
     for _ in range(2):
         whole(task.port.release())
         assert task.port.resources() == NOTHING
+
+
+def cause(task: Task) -> str:
+    """Why the task has failed."""
+    return next(one.cause for one in task.told() if type(one) is TaskStateChanged and one.state is TaskState.FAILED)
+
+
+def test_an_error_of_the_default_action_fails_the_task():
+    """task-restore.md E13, E18."""
+    task = Task(FIRST).restore().read()
+    task.port.fault(OPERATORS_PROCESS, FaultKind.THROWS)
+    assert task.turn() is Turn.OVER
+    assert OPERATORS_PROCESS in cause(task)
+
+
+def test_an_error_of_the_write_of_a_spill_file_fails_the_task_and_leaves_no_file():
+    """task-restore.md E6, E18, E20."""
+    task = Task(BY_PUSHING).restore()
+    task.port.fault(SPILL_FILE_WRITE, FaultKind.THROWS)
+    task.read()
+    assert SPILL_FILE_WRITE in cause(task)
+    assert (task.port.resources().files, task.port.resources().open_files) == (0, 0)
+
+
+def test_the_start_of_a_checkpoint_that_fails_fails_the_task():
+    """task-restore.md E16, E18."""
+    task = Task(IN_MEMORY).restore().read()
+    for _ in range(2):
+        task.turn()
+    task.port.fault(CHANNEL_STATE_WRITER, FaultKind.THROWS)
+    with pytest.raises(PortError, match=CHANNEL_STATE_WRITER):
+        whole(task.port.checkpoint(1))
+    assert CHANNEL_STATE_WRITER in cause(task)
+    assert task.port.persisted(1) == ((), ())
+
+
+def test_a_checkpoint_whose_spill_files_cannot_be_read_fails_alone():
+    """task-restore.md E16, E18."""
+    task = Task(BY_PUSHING).restore().read()
+    task.turn()
+    task.port.fault(SPILL_FILE_READ, FaultKind.THROWS)
+    with pytest.raises(PortError) as failed:
+        whole(task.port.checkpoint(1))
+    assert failed.value.kind is ErrorKind.IO
+    assert task.port.persisted(1) == ((), ())
+    assert task.run().state() is TaskState.RUNNING
+    assert task.checkpoint(2) is None
+
+
+def test_a_file_that_cannot_be_deleted_stays_until_the_release():
+    """task-restore.md E20."""
+    task = Task(BY_PUSHING).restore().read()
+    task.port.fault(SPILL_FILE_DELETE, FaultKind.THROWS)
+    whole(task.port.cancel())
+    assert task.port.resources().files == 1
+    whole(task.port.release())
+    assert task.port.resources() == NOTHING
+
+
+@DESIGNS
+def test_the_error_of_a_request_fails_the_task_that_reads_the_gate(recovery):
+    """task-restore.md E21."""
+    task = Task(recovery, ((), ())).restore()
+    task.port.select(1)
+    task.port.fault(SUBPARTITION_REQUEST, FaultKind.THROWS)
+    if recovery is FIRST:
+        task.port.select(0)
+        task.read().turn()
+        task.port.select(1)
+    task.read().turn()
+    assert task.state() is TaskState.INITIALIZING
+    task.port.select(0)
+    task.act()
+    assert SUBPARTITION_REQUEST in cause(task)

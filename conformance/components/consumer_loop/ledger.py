@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from conformance.components.consumer_loop.lane import Lane
-from conformance.driver import PortLedger, Seen
+from conformance.driver import BROKEN, FAILING, PortLedger, Seen
 from conformance.models.alignment import BarrierAlignment
 from conformance.models.barriers import Upstream
+from conformance.models.kept import task_fails
 from conformance.models.lookers import Lookers
 from conformance.ports import (
+    CONNECTION,
     Announcement,
     Barrier,
     BarrierHandlerConfig,
@@ -23,9 +25,11 @@ from conformance.ports import (
     Element,
     ElementTaken,
     EndOfPartition,
+    FaultStruck,
     InputsCheckpointStarted,
     InputsCheckpointStopped,
     InputStatus,
+    Places,
     Signal,
 )
 
@@ -78,12 +82,12 @@ class Ledger(PortLedger):
     """The signals of an operation of the task are noted in their order."""
 
     __slots__ = (
-        "act", "alignment", "arriving", "cancelled", "config", "lanes", "lookers", "next_record", "started", "subsumed",
-        "upstream",
+        "act", "alignment", "arriving", "cancelled", "config", "lanes", "lookers", "next_record", "sending", "started",
+        "subsumed", "upstream",
     )  # fmt: skip
 
-    def __init__(self, config: BarrierHandlerConfig) -> None:
-        super().__init__()
+    def __init__(self, config: BarrierHandlerConfig, can_fail: Places) -> None:
+        super().__init__(can_fail)
         self.config = config
         self.restore()
 
@@ -97,6 +101,8 @@ class Ledger(PortLedger):
         self.alignment = BarrierAlignment(channels)
         self.arriving: Element = Buffer(())
         """The element that arrives."""
+        self.sending = False
+        """Whether an arrival is in flight."""
         self.cancelled: list[int] = []
         """The checkpoints of which a cancel marker was taken."""
         self.subsumed: list[int] = []
@@ -134,6 +140,7 @@ class Ledger(PortLedger):
         """Notes that an element begins to arrive."""
         self.begin()
         self.lookers.wake()
+        self.sending = True
         self.arriving = element
         self.lanes[channel].arrive(element, self.upstream.next_seq(channel))
         if isinstance(element, Barrier | CancelMarker):
@@ -147,6 +154,7 @@ class Ledger(PortLedger):
     def end_arrival(self, channel: int, *rest: object) -> None:
         """Notes that the element has arrived."""
         self.end()
+        self.sending = False
         self.lanes[channel].end_send()
 
     def pass_time(self, milliseconds: int) -> None:
@@ -154,6 +162,14 @@ class Ledger(PortLedger):
         self.lookers.wake()
         self.alone = False
         self.alignment.pass_time(self.upstream, milliseconds)
+
+    def arrival_struck(self, seen: Seen[None], *operands: Any) -> None:
+        """Notes that an arrival is over in which something has failed. If the task acts meanwhile, that may get the
+        error, and the ledger will not know."""
+        task_fails(self, keeps=True)
+        self.end()
+        self.sending = False
+        self.faults.struck(seen.signals)
 
     # ---- the task ----------------------------------------------------------------------------------------------------
     def begin_act(self) -> None:
@@ -171,6 +187,22 @@ class Ledger(PortLedger):
         """Notes what the default action has returned."""
         nothing = seen.value in (NOTHING_AVAILABLE, END_OF_INPUT)
         self.lookers.look("default action", nothing and self.alone)
+
+    def may_keep(self, place: str) -> bool:
+        """Returns whether a channel may keep the error of a call at this place (remote-channel.md FR15)."""
+        return place == CONNECTION
+
+    def act_struck(self, seen: Seen[Any]) -> None:
+        """Notes that what the task has called failed, and whether it has got the error."""
+        if seen.error is not None:
+            self.phase = BROKEN
+        self.end()
+        self.faults.struck(seen.signals)
+
+    def got_error(self, seen: Seen[Any]) -> None:
+        """Notes that the task may have got an error that its gate kept."""
+        if seen.error is not None and self.phase == FAILING:
+            self.phase = BROKEN
 
     def hear(self, signals: list[Signal]) -> None:
         """Notes what the task has taken, and what has come of it, in this order."""
@@ -193,6 +225,8 @@ class Ledger(PortLedger):
                 if not self._may_decline(signal.checkpoint, signal.reason):
                     self.act.groundless = signal.checkpoint, signal.reason
                 self.alignment.decline(signal.checkpoint)
+            elif type(signal) is FaultStruck and not self.is_broken():
+                task_fails(self, keeps=self.sending or self.may_keep(signal.place))
 
     def _may_decline(self, checkpoint: int, reason: CheckpointReason) -> bool:
         """Returns whether the task has what it says as a reason to decline a checkpoint that is not over."""

@@ -13,25 +13,30 @@ from conformance.driver import (
     Judgement,
     Rules,
     Seen,
+    Unsure,
     answers_property,
     thread_properties,
 )
-from conformance.models import lifetime
+from conformance.models import faults, lifetime
 from conformance.models.alignment import (
     a_checkpoint_is_triggered_once_and_in_order,
     the_inputs_start_a_checkpoint_before_the_task,
     the_inputs_stop_a_checkpoint_when_it_is_over,
 )
-from conformance.models.designs import READBACK, RESOURCES
+from conformance.models.designs import FAULTS, READBACK, RESOURCES
+from conformance.models.fault_words import call_at
 from conformance.models.records import compare_ids, in_words, were
-from conformance.models.words import channels, name
+from conformance.models.signal_words import signalled
+from conformance.models.words import channels, got, name
 from conformance.ports import (
     Alignment,
     CheckpointDeclined,
     CheckpointTriggered,
+    ConsumerLoopPort,
     ConsumptionResumed,
     ElementTaken,
     EndOfData,
+    ErrorKind,
     InputsCheckpointStarted,
     InputsCheckpointStopped,
     InputStatus,
@@ -322,6 +327,72 @@ def the_end_of_data_is_returned_once(ledger: Ledger, seen: Seen[InputStatus]) ->
         "the default action returns the end of data once, when that of the last channel is taken",
         "it returned the end of data now",
     )
+
+
+# ---- what the task calls fails ---------------------------------------------------------------------------------------
+adopt(faults.an_operation_fails_with_what_it_calls, *steps.ACTS, needs=FAULTS)
+
+
+@rule(*steps.ACTS, invariant="I-90", needs=FAULTS, struck=True)
+def an_error_is_no_refusal(ledger: Ledger, seen: Acted) -> Judgement:
+    """If a call fails while the inputs start a checkpoint, or the task acts on one, the task declines no checkpoint for
+    it and is not asked for its part behind it: only a refusal declines."""
+    struck = faults.struck_by(seen)
+    if ledger.may_keep(struck.place):
+        return False
+    for signal in seen.signals[seen.signals.index(struck) :]:
+        if type(signal) in (CheckpointDeclined, CheckpointTriggered):
+            owed = f"{call_at(struck.place)} failed, so the task must fail and do nothing else"
+            return Broken(FailureClass.PROTOCOL, owed, f"it signalled this: {signalled(signal)}")
+    return True
+
+
+@rule(*steps.ARRIVALS, invariant="I-90", needs=FAULTS, struck=True)
+def an_arrival_fails_only_with_what_it_calls(ledger: Ledger, seen: Acted) -> Judgement:
+    """If something fails in an arrival, the arrival succeeds or fails with an error of kind io."""
+    struck = faults.struck_by(seen)
+    if (again := faults.struck_again(ledger.faults, struck)) is not None:
+        return again
+    if seen.error is None or seen.error.kind is ErrorKind.IO:
+        return True
+    owed = f"{call_at(struck.place)} failed, so the arrival may fail with an error of kind io only"
+    return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
+
+
+@rule(steps.process_for_the_error, invariant="I-22", needs=FAULTS)
+def a_kept_error_fails_the_default_action(ledger: Ledger, seen: Seen[InputStatus]) -> Judgement:
+    """While the gate keeps an error, the default action fails with an error of kind io, or takes an element."""
+    owed = "the gate keeps an error, so the default action must fail with an error of kind io, or take an element"
+    if seen.error is not None:
+        return seen.error.kind is ErrorKind.IO or Broken(FailureClass.PROTOCOL, owed, got(seen.error))
+    if any(type(signal) is ElementTaken for signal in seen.signals):
+        return False
+    if not ledger.alone:
+        return Unsure("the arrival that has failed was not over")
+    return Broken(FailureClass.STUCK, owed, f"it took nothing and returned {seen.value}")
+
+
+@rule(steps.run_mail_with_an_error, invariant="I-90", needs=FAULTS)
+def a_mail_fails_only_with_the_error_that_is_kept(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+    """While the gate keeps an error, a mail that fails does so with an error of kind io."""
+    if seen.error is None:
+        return False
+    owed = "the gate keeps an error, so a mail may fail with an error of kind io only"
+    return seen.error.kind is ErrorKind.IO or Broken(FailureClass.PROTOCOL, owed, got(seen.error))
+
+
+@rule(steps.idle_with_an_error, invariant="I-22", needs=FAULTS)
+def a_task_does_not_wait_while_an_error_is_kept(ledger: Ledger, seen: Seen[bool]) -> Judgement:
+    """A task whose gate keeps an error does not wait: nothing else would wake it."""
+    if not ledger.is_settled():
+        return False
+    if not seen.value:
+        return True
+    return Broken(FailureClass.STUCK, "the gate keeps an error, so the task must not wait", "the task waits")
+
+
+faults.see_strikes(RULES, ConsumerLoopPort.can_fail, *steps.ACTS, *steps.ARRIVALS)
+faults.see_later_strikes(RULES, *steps.ACTS, *steps.ARRIVALS)
 
 
 # ---- resources -------------------------------------------------------------------------------------------------------

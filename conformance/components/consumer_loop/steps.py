@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from conformance.components.consumer_loop.ledger import Ledger
-from conformance.driver import Drain, Each, Once, Step, Steps, While, always
+from conformance.driver import BROKEN, FAILING, Drain, Each, Once, Step, Steps, While, always
 from conformance.models.answers import records_by_channel, whether
 from conformance.models.barriers import KINDS, PASSING
+from conformance.models.faults import fault_step
 from conformance.models.lifetime import fail_step, resources_step, restart_step
 from conformance.ports import (
     MOST_QUEUED,
@@ -25,7 +26,8 @@ from conformance.ports import (
 )
 
 LIVE = ("live",)
-ALWAYS = ("live", "failed")
+FAILS = (FAILING,)
+ALWAYS = ("live", FAILING, BROKEN, "failed")
 
 STEPS = Steps[ConsumerLoopPort, Ledger]()
 step = STEPS.step
@@ -63,7 +65,8 @@ def _arrival(
     def begin(ledger: Ledger, channel: int) -> None:
         ledger.begin_arrival(channel, make(ledger))
 
-    @step("network", LIVE, when=when, begin=begin, end=Ledger.end_arrival, weight=weight, name=name)
+    @step("network", LIVE, when=when, begin=begin, end=Ledger.end_arrival, struck=Ledger.arrival_struck, weight=weight,
+          name=name)  # fmt: skip
     def arrive(port: ConsumerLoopPort, ledger: Ledger, channel: int) -> Answer[None]:
         return port.arrive(channel, ledger.arriving, 0)
 
@@ -74,7 +77,8 @@ def _of_checkpoint(name: str, when: Any, make: Callable[[int], Element], weight:
     def begin(ledger: Ledger, channel: int, checkpoint: int) -> None:
         ledger.begin_arrival(channel, make(checkpoint))
 
-    @step("network", LIVE, when=when, begin=begin, end=Ledger.end_arrival, weight=weight, name=name)
+    @step("network", LIVE, when=when, begin=begin, end=Ledger.end_arrival, struck=Ledger.arrival_struck, weight=weight,
+          name=name)  # fmt: skip
     def arrive(port: ConsumerLoopPort, ledger: Ledger, channel: int, checkpoint: int) -> Answer[None]:
         sent = ledger.arriving
         return port.arrive(channel, sent, ledger.upstream.timestamp(checkpoint) if isinstance(sent, Barrier) else 0)
@@ -104,15 +108,28 @@ def advance(port: ConsumerLoopPort, ledger: Ledger, milliseconds: int) -> Answer
     return port.advance(milliseconds)
 
 
-@step("task", LIVE, when=always, begin=Ledger.begin_act, end=Ledger.end, learn=Ledger.mail_run, weight=30,
-      in_words=whether("ran a mail", "there was no mail"))  # fmt: skip
+@step("task", LIVE, when=always, begin=Ledger.begin_act, end=Ledger.end, learn=Ledger.mail_run,
+      struck=Ledger.act_struck, weight=30, in_words=whether("ran a mail", "there was no mail"))  # fmt: skip
 def run_mail(port: ConsumerLoopPort, ledger: Ledger) -> Answer[bool]:
     return port.run_mail()
 
 
-@step("task", LIVE, when=always, begin=Ledger.begin_act, end=Ledger.end, learn=Ledger.processed, weight=40)
+run_mail_with_an_error = run_mail.also(
+    "an error is kept", FAILS, when=always, begin=Ledger.begin_act, end=Ledger.end, learn=Ledger.got_error,
+    struck=Ledger.act_struck, weight=30, fails=True,
+)  # fmt: skip
+
+
+@step("task", LIVE, when=always, begin=Ledger.begin_act, end=Ledger.end, learn=Ledger.processed,
+      struck=Ledger.act_struck, weight=40)  # fmt: skip
 def process(port: ConsumerLoopPort, ledger: Ledger) -> Answer[InputStatus]:
     return port.process()
+
+
+process_for_the_error = process.also(
+    "an error is kept", FAILS, when=always, begin=Ledger.begin_act, end=Ledger.end, learn=Ledger.got_error,
+    struck=Ledger.act_struck, weight=40, fails=True,
+)  # fmt: skip
 
 
 # ---- observers and the driver ----------------------------------------------------------------------------------------
@@ -121,22 +138,28 @@ def idle(port: ConsumerLoopPort, ledger: Ledger) -> Answer[bool]:
     return port.idle()
 
 
+idle_with_an_error = idle.also("an error is kept", FAILS, when=always)
+
+
 @step("observer", LIVE, when=started, weight=8, in_words=records_by_channel)
 def persisted(port: ConsumerLoopPort, ledger: Ledger, checkpoint: int) -> Answer[tuple[tuple[int, ...], ...]]:
     return port.persisted(checkpoint)
 
 
+fault = fault_step(STEPS, LIVE, weight=4)
 resources = resources_step(STEPS, ALWAYS, weight=4)
 fail = fail_step(STEPS, ALWAYS)
 restore = restart_step(STEPS, Ledger.restore)
 
-OTHERS = (
+ARRIVALS = (
     buffer, aligned_barrier, timeoutable_barrier, unaligned_barrier, cancel_marker, end_of_data, end_of_partition,
-    advance,
 )  # fmt: skip
+OTHERS = (*ARRIVALS, advance)
 """The steps of the threads that must leave all acting to the task."""
 ACTS = (run_mail, process)
 """The steps in which the task acts."""
+FAILING_ACTS = (run_mail_with_an_error, process_for_the_error)
+"""The steps in which the task acts while its gate keeps an error."""
 
 
 # ---- the fair drain --------------------------------------------------------------------------------------------------
@@ -149,6 +172,10 @@ def _mail(ledger: Ledger) -> Any:
 
 def _default(ledger: Ledger) -> Any:
     return process() if ledger.phase == "live" and not ledger.lookers.found_nothing("default action") else None
+
+
+def _error(ledger: Ledger) -> Any:
+    return process() if ledger.phase == FAILING else None
 
 
 def _due(ledger: Ledger) -> Any:
@@ -176,11 +203,11 @@ def _ending(ledger: Ledger) -> Any:
 
 
 DRAIN = Drain[Ledger](
-    While((_mail, _default)),
+    While((_error, _mail, _default)),
     Each(_rest),
-    While((_mail, _default, _due)),
+    While((_error, _mail, _default, _due)),
     Each(_rest),
-    While((_mail, _default, _ending)),
+    While((_error, _mail, _default, _ending)),
     Each(_rest),
     Once((resources(), fail()), unless=lambda ledger: ledger.failed),
     Once((resources(),)),

@@ -78,6 +78,9 @@ COMPONENT = Component(
                 _make(recovery, unaligned=False, spill_directories=False),
             )
         ],
+        *[_make(Recovery.IN_MEMORY, interleaving=one, faults=True) for one in ("whole", "fine")],
+        *[_make(Recovery.PUSHED, gates, interleaving=one, faults=True)
+          for gates in ((1, 1), (2,)) for one in ("whole", "fine")],
         *[
             one
             for recovery in (Recovery.RECOVER_FIRST, Recovery.PUSHED)
@@ -116,6 +119,7 @@ COMPONENT = Component(
         {"checkpoint": 30, "persisted": 16},
         {"end_of_partition": 30, "buffer": 4},
         {"select": 16, "cancel": 6},
+        {"fault": 24, "checkpoint": 20, "read": 60},
     ),
     prefixes=(THE_INPUT_ENDS,),
     contains=("gate", "drainer"),

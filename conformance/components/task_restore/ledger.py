@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from conformance.driver import PortLedger, Seen
@@ -10,8 +11,19 @@ from conformance.models.recovered_state import RecoveredState
 from conformance.models.words import name
 from conformance.ports import (
     ALL_GATES,
+    CHANNEL_STATE_WRITER,
+    OPERATORS_OPEN,
+    OPERATORS_PROCESS,
+    SPILL_DIRECTORY,
+    SPILL_FILE_CLOSE,
+    SPILL_FILE_CREATE,
+    SPILL_FILE_DELETE,
+    SPILL_FILE_SYNC,
+    SPILL_FILE_WRITE,
+    SUBPARTITION_REQUEST,
     Element,
     ElementTaken,
+    FaultStruck,
     GateConverted,
     Places,
     Recovery,
@@ -29,6 +41,8 @@ CANCELED = TaskState.CANCELED
 Looker: TypeAlias = Literal["executor", "task"]
 """Who looks for something to do."""
 OVER = (TaskState.FINISHED, TaskState.FAILED, CANCELED)
+_WRITING = (SPILL_DIRECTORY, SPILL_FILE_CREATE, SPILL_FILE_WRITE, SPILL_FILE_SYNC)
+"""What is called while state is fetched into spill files."""
 _NEXT = {
     None: (TaskState.INITIALIZING,),
     TaskState.INITIALIZING: (TaskState.RUNNING, TaskState.FAILED, CANCELED),
@@ -59,8 +73,8 @@ class Ledger(PortLedger):
     """Phases: *deployed*, *live*, *over*, or the end."""
 
     __slots__ = (
-        "config", "converted", "executor_waits", "found", "lookers", "recovered", "recovery", "selected", "state",
-        "task_waits", "was_over",
+        "config", "converted", "executor_waits", "found", "kept", "lookers", "recovered", "recovery", "selected",
+        "state", "task_waits", "undeleted", "was_over",
     )  # fmt: skip
 
     def __init__(self, config: TaskRestoreConfig, recovery: Recovery, can_fail: Places) -> None:
@@ -86,6 +100,11 @@ class Ledger(PortLedger):
         self.was_over = {"turn": False, "read": False}
         """By thread that looks for something to do, whether the task was over when its operation began."""
         self.found = Found()
+        self.kept = ""
+        """Where the call has failed of which a gate may keep the error, for the task to find when it reads the gate;
+        empty: nowhere."""
+        self.undeleted = False
+        """Whether a spill file could not be deleted."""
 
     # ---- queries -----------------------------------------------------------------------------------------------------
     def processes_first(self) -> bool:
@@ -110,21 +129,46 @@ class Ledger(PortLedger):
 
     def is_waiting(self) -> bool:
         """Returns whether the executor may wait for a buffer. Then so many recovered records were not taken, and the
-        operators do not read all gates, or may still find one of these records."""
+        operators do not read all gates, or may still find one of these records. It may wait for an upstream that was
+        not requested, too, until the task finds the error of the request."""
         if self.phase != "live" or not self.recovered.handing_on or self.recovery is Recovery.IN_MEMORY:
             return False
+        if self.kept and self.recovery is Recovery.PUSHED:
+            return True
         return self.recovered.left() >= self.recovered.buffers and not (self.task_waits and self.selected == ALL_GATES)
 
     def must_start(self) -> bool | None:
         """Returns whether the task must take its part of a checkpoint now; None: it may decline it or not, or it is
-        over."""
-        if not self.is_live():
+        over, or about to fail with an error that a gate keeps."""
+        if not self.is_live() or self.kept:
             return None
         if not all(self.converted):
             return False
         if self.state is TaskState.RUNNING or (self.recovered.gates and not self.processes_first()):
             return True
         return None
+
+    def strikable(self) -> Sequence[tuple[str, str]]:
+        """Returns the faults that can strike from now on, as operands of a step."""
+        pushed = self.recovery is Recovery.PUSHED
+        converted = all(self.converted)
+        reachable = {  # all other places can be reached, those of spill files with pushed state
+            OPERATORS_OPEN: self.phase == "deployed",
+            SUBPARTITION_REQUEST: not converted,
+            OPERATORS_PROCESS: bool(self.recovered.gates),
+            CHANNEL_STATE_WRITER: self.config.unaligned and not self.processes_first(),
+            **dict.fromkeys(_WRITING, pushed and not converted),
+        }
+        return [
+            one for one in self.faults.possible() if reachable.get(one[0], pushed or not one[0].startswith("spill-"))
+        ]
+
+    def need_not_fail(self, place: str) -> bool:
+        """Returns whether the task may go on although a call at this place has failed: its gate may keep the error, or
+        a spill file is not needed any more."""
+        if place == SPILL_FILE_CLOSE:
+            return all(self.converted) or self.state in OVER
+        return place in (SUBPARTITION_REQUEST, SPILL_FILE_DELETE)
 
     # ---- threads -----------------------------------------------------------------------------------------------------
     def wake(self) -> None:
@@ -161,7 +205,8 @@ class Ledger(PortLedger):
     def turned(self, seen: Seen[Turn]) -> None:
         """Notes what a turn has come to."""
         self.lookers.look("task", seen.value is WAITS and self.alone)
-        if self.lookers.found_nothing("task") and self.state is TaskState.RUNNING and not all(self.converted):
+        converting = self.state is TaskState.RUNNING and not (all(self.converted) or self.kept)
+        if self.lookers.found_nothing("task") and converting:
             self.found.early = "the task waits, and a gate was not converted"
         self.task_waits = seen.value is WAITS and self.executor_waits
 
@@ -199,6 +244,18 @@ class Ledger(PortLedger):
         self.faults.struck(seen.signals)
         self.wake()
 
+    def turn_struck(self, seen: Seen[Any]) -> None:
+        """Notes that what a turn has called failed. If the task goes on, a gate keeps the error."""
+        requested = [one for one in seen.signals if type(one) is FaultStruck and one.place == SUBPARTITION_REQUEST]
+        if requested and self.is_live():
+            self.kept = SUBPARTITION_REQUEST
+        self.struck(seen)
+
+    def checkpoint_struck(self, seen: Seen[None], checkpoint: int) -> None:
+        """Notes that what a checkpoint has called failed."""
+        self.struck(seen)
+        self.tried(seen, checkpoint)
+
     def read_struck(self, seen: Seen[Any]) -> None:
         """Notes that what the executor has called failed."""
         self.recovered.handing_on = False
@@ -214,6 +271,8 @@ class Ledger(PortLedger):
                 self._convert(signal.gate)
             elif type(signal) is TaskStateChanged:
                 self._change(signal.state)
+            elif type(signal) is FaultStruck and signal.place == SPILL_FILE_DELETE:
+                self.undeleted = True
 
     def _take(self, channel: int, element: Element) -> None:
         recovered = self.recovered

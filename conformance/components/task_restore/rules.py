@@ -21,8 +21,13 @@ from conformance.models import faults, lifetime, recovered_state
 from conformance.models.designs import FAULTS, READBACK, RESOURCES
 from conformance.models.fault_words import call_at
 from conformance.models.signal_words import signalled
-from conformance.models.words import must_fail, must_succeed
+from conformance.models.words import got, must_fail, must_succeed
 from conformance.ports import (
+    ALL_GATES,
+    CHANNEL_STATE_WRITER,
+    SPILL_FILE_OPEN,
+    SPILL_FILE_READ,
+    SPILL_FILE_READ_ON,
     ElementTaken,
     ErrorKind,
     GateConverted,
@@ -42,6 +47,8 @@ RULES = Rules[Ledger]("task-restore", answers_property("task-restore"), *thread_
 
 rule, adopt = RULES.rule, RULES.adopt
 Acted = Seen[Any, *tuple[Any, ...]]
+READING = (SPILL_FILE_OPEN, SPILL_FILE_READ, SPILL_FILE_READ_ON)
+"""What is called while spill files are read."""
 BUSY = (steps.turn, steps.read)
 """The steps in which the threads of the task look for something to do."""
 
@@ -104,7 +111,7 @@ def a_gate_is_converted_once_and_loses_nothing(ledger: Ledger, seen: Acted) -> J
 def a_gate_does_not_wait_for_the_others(ledger: Ledger, seen: Acted) -> Judgement:
     """When neither the executor nor the task has anything to do, every gate was converted; where recovered data is
     processed first, every gate that the operators read. What these gates have was taken."""
-    if not (ledger.lookers.all_found_nothing() and ledger.is_live()):
+    if ledger.kept or not (ledger.lookers.all_found_nothing() and ledger.is_live()):
         return False
     for gate in range(len(ledger.recovered.gates)):
         if not ledger.converted[gate] and (ledger.reads(gate) or not ledger.processes_first()):
@@ -155,8 +162,10 @@ def the_restore_ends_when_every_gate_has_recovered(ledger: Ledger, seen: Acted) 
 def a_restore_comes_to_an_end(ledger: Ledger, seen: Acted) -> Judgement:
     """When neither the executor nor the task has anything to do and the operators read all gates, the task runs; if
     every channel has ended, it is over."""
-    if not ledger.lookers.all_found_nothing() or not all(
-        ledger.reads(gate) for gate in range(len(ledger.recovered.gates))
+    if (
+        ledger.kept
+        or not ledger.lookers.all_found_nothing()
+        or not all(ledger.reads(gate) for gate in range(len(ledger.recovered.gates)))
     ):
         return False
     if ledger.state is TaskState.INITIALIZING:
@@ -221,17 +230,22 @@ def a_task_that_is_cancelled_is_over(ledger: Ledger, seen: Seen[None]) -> Judgem
     return Broken(FailureClass.STUCK, "the task was cancelled, so it must be over", f"it is {ledger.state}")
 
 
-@rule(steps.restore_state, steps.read, invariant="I-90", tickets=("FLINK-38544",), needs=FAULTS, struck=True)
+@rule(steps.restore_state, *BUSY, steps.checkpoint, invariant="I-90", tickets=("FLINK-38544",), needs=FAULTS,
+      struck=True)  # fmt: skip
 def an_error_of_the_restore_fails_the_task(ledger: Ledger, seen: Acted) -> Judgement:
-    """If something fails that the restore calls, the task fails in the same operation, with the message of that
-    error."""
+    """If something fails that the restore calls, or a mail, or the default action, the task fails in the same
+    operation, with the message of that error. It may go on if its gate keeps the error of a request, or if what has
+    failed is a spill file that is not needed any more, or the read of the files for a checkpoint."""
     struck = faults.struck_by(seen)
     if (again := faults.struck_again(ledger.faults, struck)) is not None:
         return again
     told = [one for one in seen.signals if type(one) is TaskStateChanged and one.state in OVER]
-    if not told and ledger.state in OVER:
+    reads_for_checkpoint = seen.operands and struck.place in READING
+    if reads_for_checkpoint or (not told and (ledger.state in OVER or ledger.need_not_fail(struck.place))):
         return False
-    if [one.state for one in told] == [TaskState.FAILED] and struck.place in told[0].cause:
+    if [one.state for one in told] == [TaskState.FAILED] and any(
+        place and place in told[0].cause for place in (struck.place, ledger.kept)
+    ):
         return True
     owed = f"{call_at(struck.place)} failed, so the task must fail with that as the cause"
     what = (
@@ -242,18 +256,53 @@ def an_error_of_the_restore_fails_the_task(ledger: Ledger, seen: Acted) -> Judge
     return Broken(FailureClass.LOST, owed, what)
 
 
+@rule(steps.checkpoint, invariant="I-90", needs=FAULTS, struck=True)
+def a_checkpoint_fails_with_what_it_calls(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """If the spill files cannot be read for a checkpoint, or the channels cannot start it, the operation fails with an
+    error of kind io. If only the read fails, the task goes on."""
+    struck = faults.struck_by(seen)
+    if ledger.state in OVER or struck.place not in (*READING, CHANNEL_STATE_WRITER):
+        return False
+    if seen.error is None or seen.error.kind is not ErrorKind.IO:
+        owed = f"{call_at(struck.place)} failed, so the operation must fail with an error of kind io"
+        return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
+    failed = [one for one in seen.signals if type(one) is TaskStateChanged and one.state is TaskState.FAILED]
+    if failed and struck.place in READING:
+        owed = f"{call_at(struck.place)} failed, which concerns this checkpoint only, so the task must go on"
+        return Broken(FailureClass.CRASHED, owed, f"it failed: {failed[0].cause}")
+    return True
+
+
+@rule(steps.turn, invariant="I-90", needs=FAULTS)
+def an_error_that_a_gate_keeps_fails_the_task(ledger: Ledger, seen: Seen[Turn]) -> Judgement:
+    """While a gate keeps the error of a request, a task whose operators read all gates does not wait. When it fails, it
+    fails with the message of that error."""
+    if not (ledger.kept and ledger.is_live()):
+        return False
+    told = [one for one in seen.signals if type(one) is TaskStateChanged and one.state is TaskState.FAILED]
+    owed = f"{call_at(ledger.kept)} failed, and a gate keeps the error: the task must fail with that as the cause"
+    if told:
+        return ledger.kept in told[0].cause or Broken(
+            FailureClass.LOST, owed, f"its cause is: {told[0].cause or 'none'}"
+        )
+    if seen.value is Turn.WAITS and ledger.selected == ALL_GATES:
+        return Broken(FailureClass.LOST, owed, "the task waits")
+    return False
+
+
 @rule(steps.restore_state, *BUSY, invariant="I-90", signals=(TaskStateChanged,))
 def a_task_fails_only_with_what_it_calls(ledger: Ledger, seen: Acted) -> Judgement:
     """A task does not fail if nothing has failed that it called, and it has all that it needs."""
     failed = [one for one in seen.signals if type(one) is TaskStateChanged and one.state is TaskState.FAILED]
-    if not (failed and ledger.has_directory()):
+    if ledger.kept or not (failed and ledger.has_directory()):
         return not failed
     return Broken(
         FailureClass.CRASHED, "nothing has failed, so the task must not fail", f"it failed: {failed[0].cause}"
     )
 
 
-faults.see_strikes(RULES, TaskRestorePort.can_fail, steps.restore_state, steps.read)
+faults.see_strikes(RULES, TaskRestorePort.can_fail, steps.restore_state, *BUSY, steps.checkpoint)
+faults.see_later_strikes(RULES, *BUSY, steps.checkpoint)
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
@@ -277,6 +326,6 @@ def a_checkpoint_holds_what_was_recovered_and_not_processed(
 # ---- resources -------------------------------------------------------------------------------------------------------
 adopt(
     lifetime.a_cancellation_deletes_the_files, steps.resources, needs=RESOURCES,
-    of=lambda ledger: ledger.is_cancelled() and not (ledger.released or ledger.flying),
+    of=lambda ledger: ledger.is_cancelled() and not (ledger.released or ledger.flying or ledger.undeleted),
 )  # fmt: skip
 adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES)

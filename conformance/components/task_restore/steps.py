@@ -73,8 +73,8 @@ _TURNS: Mapping[Turn, str] = {
 }
 
 
-@step("task", RESTORED, when=after_all, begin=Ledger.begin_turn, end=Ledger.end, learn=Ledger.turned, weight=40,
-      in_words=_TURNS.__getitem__)  # fmt: skip
+@step("task", RESTORED, when=after_all, begin=Ledger.begin_turn, end=Ledger.end, learn=Ledger.turned,
+      struck=Ledger.turn_struck, weight=40, in_words=_TURNS.__getitem__)  # fmt: skip
 def turn(port: TaskRestorePort, ledger: Ledger) -> Answer[Turn]:
     return port.turn()
 
@@ -84,7 +84,8 @@ def select(port: TaskRestorePort, ledger: Ledger, gate: int) -> Answer[None]:
     return port.select(gate)
 
 
-@step("task", LIVE, when=tried, begin=Ledger.begin, end=Ledger.end, learn=Ledger.tried, weight=10, fails=True)
+@step("task", LIVE, when=tried, begin=Ledger.begin, end=Ledger.end, learn=Ledger.tried,
+      struck=Ledger.checkpoint_struck, weight=10, fails=True)  # fmt: skip
 def checkpoint(port: TaskRestorePort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.checkpoint(checkpoint)
 
@@ -126,7 +127,7 @@ def persisted(port: TaskRestorePort, ledger: Ledger, checkpoint: int) -> Answer[
     return port.persisted(checkpoint)
 
 
-fault = fault_step(STEPS, ("deployed", "live"), once=(OPERATORS_OPEN,), weight=2)
+fault = fault_step(STEPS, ("deployed", "live"), once=(OPERATORS_OPEN,), when=Ledger.strikable, weight=2)
 resources = resources_step(STEPS, ALWAYS, weight=3)
 fail = fail_step(STEPS, ALWAYS)
 restore = restart_step(STEPS, Ledger.restart)

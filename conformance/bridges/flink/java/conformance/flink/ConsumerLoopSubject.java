@@ -100,6 +100,8 @@ final class ConsumerLoopSubject implements Subject {
                 return !mailbox.hasMail() && (isOver || !input.getAvailableFuture().isDone());
             case "persisted":
                 return fixture.persisted(arguments.number(0));
+            case "fault":
+                return false; // what this loop calls cannot fail
             case "resources":
                 return Json.object()
                         .put("segments", fixture.segments())
