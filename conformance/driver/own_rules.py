@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
-from conformance.driver.judgement import Level
+from msgspec.structs import asdict
+
+from conformance.driver.judgement import Broken, FailureClass, Judgement, Level
+from conformance.driver.ledger import PortLedger
 from conformance.driver.rule import NOTHING, Property
-from conformance.ports import Capability
+from conformance.driver.step import AnyStep, Seen
+from conformance.ports import Capability, Resources
 
 ANSWERS = "operations-return-what-the-interface-says"
 NO_DEADLOCK = "threads-do-not-deadlock"
@@ -24,12 +29,42 @@ def _elsewhere(ledger: object, seen: object) -> bool:
     return False
 
 
+def looks_closely(kind: AnyStep) -> bool:
+    """Returns whether a rule of the driver looks at the outcomes of this kind of step: how much is held, and what a
+    release does that comes again."""
+    return kind.answers is Resources or kind.crashes
+
+
+def _as_the_interface_says(ledger: PortLedger, seen: Seen[Any]) -> Judgement:
+    """Judges how much is held, and a release of what was released. The driver judges errors and types at each step."""
+    if type(seen.value) is Resources:
+        for what, held in asdict(seen.value).items():
+            if held is not None and held < 0:
+                return Broken(FailureClass.PROTOCOL, f"no number of {what} is below zero", f"the number is {held}")
+    elif ledger.phase == "failed" and seen.signals:
+        owed = "a second release changes nothing, so it must notify nobody"
+        return Broken(FailureClass.PROTOCOL, owed, f"it emitted a signal: {type(seen.signals[0]).__name__}")
+    return False  # every operation exercises the property, so that nobody counts how often
+
+
+def judge_second_release(before: Resources, after: Resources) -> Broken | None:
+    """Returns what is wrong if a release of what was released has changed how much is held, or None."""
+    if after == before:
+        return None
+    was, now = asdict(before), asdict(after)
+    what = next(one for one in was if was[one] != now[one])
+    more = (now[what] or 0) > (was[what] or 0)
+    owed = f"a second release changes nothing, and before it the number of {what} was {was[what]}"
+    return Broken(FailureClass.LEAKED if more else FailureClass.DUPLICATED, owed, f"now it is {now[what]}")
+
+
 def answers_property(component: str) -> Property:
     """Returns the property that every operation of a component exercises; the driver judges it at each step."""
     return Property(
         ANSWERS,
-        "Every operation returns a value of its type, or fails with an error where the interface provides for one.",
-        component, (), _elsewhere, invariant="I-90", formerly=("operations-answer-as-the-interface-says",),
+        "Every operation returns a value of its type, in which no number of what is held is below zero, or fails with"
+        " an error where the interface provides for one. A second release changes nothing.",
+        component, (), _as_the_interface_says, invariant="I-90", formerly=("operations-answer-as-the-interface-says",),
     )  # fmt: skip
 
 

@@ -11,10 +11,10 @@ from conformance.driver.component import Component
 from conformance.driver.exactly import checked, judged
 from conformance.driver.judgement import Broken, Judgement, Kind, Several
 from conformance.driver.ledger import PortLedger
-from conformance.driver.own_rules import ALWAYS_JUDGED, ANSWERS
+from conformance.driver.own_rules import ALWAYS_JUDGED, ANSWERS, looks_closely
 from conformance.driver.rule import Property
 from conformance.driver.step import AnyStep, Operands
-from conformance.ports import Capability, Implementation, Signal
+from conformance.ports import Capability, Implementation, Resources, Signal
 from conformance.ports.implementation import Factory
 from conformance.ports.registry import is_own
 from conformance.scenarios import Entry, Step
@@ -199,7 +199,8 @@ class Move:
         self.interrupts = kind.crashes or kind.cancels
         self.thread = kind.by if kind.by in threads else ""
         """The thread on which the operation runs; empty if the operation never pauses."""
-        mine = [(at, one) for at, one in properties if kind.key in one.on]
+        own = looks_closely(kind)
+        mine = [(at, one) for at, one in properties if kind.key in one.on or (own and one.slug == ANSWERS)]
         always = [(at, one) for at, one in mine if not one.struck]
         if kind.fresh_port:
             # The outcome of a step that replaces the port is the outcome of the old port. The quiet rules, too, judge
@@ -243,7 +244,7 @@ class Program:
     """A component made ready for one implementation. A program is made once and used for many runs."""
 
     __slots__ = (
-        "_configs", "_orders", "answers", "blank_marks", "blank_row", "capabilities", "component", "factory",
+        "_configs", "_orders", "answers", "blank_marks", "blank_row", "capabilities", "component", "ends", "factory",
         "implementation", "is_checked", "log", "moves", "moves_of", "places", "properties", "threads",
     )  # fmt: skip
 
@@ -268,6 +269,8 @@ class Program:
         are about one shape."""
         self.moves = next(iter(self.moves_of.values()))
         """The first case of each step by name, whatever judges it."""
+        self.ends = _ends(component)
+        """The step that looks how much is held, and the one that releases the port, with which every drain ends."""
         self._orders = LockOrder()
         self.log: Log | None = None
         """None: nobody follows the runs, as in a process that they cannot end."""
@@ -385,6 +388,13 @@ class Program:
             contradict = orders.cycle(new) != ()
         orders.changed = contradict
         return not contradict
+
+
+def _ends(component: Component) -> tuple[Step, Step] | None:
+    """Returns the steps with which a drain looks and releases again; None if the component has no such steps."""
+    looks = [(kind.name,) for kind in component.steps if kind.answers is Resources and not kind.fresh_port]
+    releases = [(kind.name,) for kind in component.steps if kind.crashes]
+    return (looks[0], releases[0]) if looks and releases else None
 
 
 def _by_name(moves: Iterable[Move]) -> dict[str, Move]:

@@ -15,6 +15,7 @@ from conformance.driver import turns
 from conformance.driver.exactly import signals_of
 from conformance.driver.judge import FATAL, Judge
 from conformance.driver.judgement import Broken, FailureClass
+from conformance.driver.own_rules import judge_second_release
 from conformance.driver.program import Move, Program
 from conformance.driver.step import FINISH, Operands
 from conformance.driver.violation import Violation, as_error, unexpected
@@ -212,7 +213,7 @@ class World:
                     if move is None or self._must_have_ended(move, busy):
                         turns.check_end(kernel, self.judge, busy)
                 if step is None:
-                    return done
+                    return done + self._release_again()
                 self.perform(step)
                 done += 1
                 if done > LONGEST_DRAIN:
@@ -220,6 +221,24 @@ class World:
                     raise Violation(self.program.answers, Broken(FailureClass.STUCK, owed, observed), step)
         finally:
             del self.performed[before:]
+
+    def _release_again(self) -> int:
+        """End a drain that has released the port: look, release it again, and look again, since a second release
+        changes nothing. Returns how many steps that took. Raises: Violation."""
+        ends = self.program.ends
+        if ends is None or self.ledger.phase != "failed" or (self.kernel is not None and self.kernel.in_flight):
+            return 0
+        (look, release), seen = ends, self.judge.seen
+        done = 2
+        if self.performed[-1:] != [look]:
+            self.perform(look)
+            done = 3
+        before = seen.value
+        self.perform(release)
+        self.perform(look)
+        if (wrong := judge_second_release(before, seen.value)) is not None:
+            raise Violation(self.program.answers, wrong, release)
+        return done
 
     def _must_have_ended(self, move: Move, busy: Thread | None) -> bool:
         """Returns whether the next step of the drain shows that an operation does not end which should have: the step

@@ -11,13 +11,14 @@ from conformance.components.coordinator import CoordinatorScenarioConfig
 from conformance.components.coordinator.ledger import MOST_SUBTASKS
 from conformance.driver import Program, run_scenario
 from conformance.engines import Search
-from conformance.ports import Capability, CoordinatorConfig, Implementation, Message
+from conformance.ports import Capability, CoordinatorConfig, Implementation, Message, find_implementation
 from reference_impl import reference_v1
 from reference_impl.coordinator.attempts import Attempt
 from reference_impl.coordinator.coordinator import Coordinator, Operands
 from reference_impl.coordinator.down import Gates
 from reference_impl.coordinator.protocol import V2, Protocol
 from reference_impl.coordinator.up import Surroundings, Unblocked
+from tests.implementations import changed_reference
 
 COORDINATOR = COMPONENTS["coordinator"]
 EVERY = frozenset(Capability)
@@ -154,3 +155,32 @@ def test_the_drain_does_what_it_must_where_few_turns_may_wait(steps):
     run = run_scenario(program, CoordinatorScenarioConfig(most_turns=1), steps)
     assert run.violation is None
     assert len(run.performed) == len(steps)
+
+
+# ---- an excuse that was too wide -------------------------------------------------------------------------------------
+HELD_WHILE_AN_EVENT_IS_ON_ITS_WAY = """
+--- coordinator/up.py
+@@ class Closing, def flush
+-        if not gate.held:
++        if not gate.held and not attempt.events:
+--- coordinator/coordinator.py
+@@ def deliver
+         if type(body) is Message:
++            self.up.flush(one, self.up.gates[subtask, attempt])
+             return body
+"""
+"""The search would take long to send an event behind the request to open a gate, before the request has arrived."""
+
+
+def test_an_event_on_its_way_to_a_subtask_does_not_excuse_reports_that_are_held_back():
+    steps = [
+        ("run", 0, 0), ("turn",), ("trigger", 1, "checkpoint"), ("turn",), ("deliver", 0, 0), ("arrive", 0, 0),
+        ("turn",), ("report", 0, 0), ("abort", 1), ("turn",), ("turn",), ("send", 0, 0), ("turn",), ("deliver", 0, 0),
+    ]  # fmt: skip
+    config = CoordinatorScenarioConfig(parallelism=1)
+    wrong = changed_reference(HELD_WHILE_AN_EVENT_IS_ON_ITS_WAY)
+    found = run_scenario(Program(COORDINATOR, wrong), config, steps).violation
+    assert found is not None
+    assert found.property.slug == "an-abort-lets-reports-go"
+    assert found.step == steps[-1]
+    assert run_scenario(Program(COORDINATOR, find_implementation("reference")), config, steps).violation is None

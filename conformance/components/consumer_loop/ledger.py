@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from conformance.components.consumer_loop.lane import Lane
 from conformance.driver import BROKEN, FAILING, PortLedger, Seen
 from conformance.models.alignment import BarrierAlignment
-from conformance.models.barriers import Upstream
+from conformance.models.barriers import UNALIGNED, Upstream
 from conformance.models.kept import task_fails
 from conformance.models.lookers import Lookers
 from conformance.ports import (
@@ -46,6 +46,7 @@ class Act:
     __slots__ = (
         "behind",
         "groundless",
+        "hastened",
         "must_decline",
         "out_of_turn",
         "something",
@@ -76,14 +77,16 @@ class Act:
         of a channel that does not count."""
         self.groundless: tuple[int, CheckpointReason] | None = None
         """A checkpoint that it has declined with a reason that is not there."""
+        self.hastened = 0
+        """A checkpoint that was triggered unaligned, although no unaligned barrier of it was sent, and in time."""
 
 
 class Ledger(PortLedger):
     """The signals of an operation of the task are noted in their order."""
 
     __slots__ = (
-        "act", "alignment", "arriving", "cancelled", "config", "lanes", "lookers", "next_record", "sending", "started",
-        "subsumed", "upstream",
+        "act", "alignment", "arriving", "cancelled", "config", "hasty", "lanes", "lookers", "next_record", "passing",
+        "sending", "started", "subsumed", "upstream",
     )  # fmt: skip
 
     def __init__(self, config: BarrierHandlerConfig, can_fail: Places) -> None:
@@ -105,6 +108,10 @@ class Ledger(PortLedger):
         """Whether an arrival is in flight."""
         self.cancelled: list[int] = []
         """The checkpoints of which a cancel marker was taken."""
+        self.hasty: list[int] = []
+        """Those of which an unaligned barrier was sent."""
+        self.passing = 0
+        """How much time is passing: the task may see it before the operation in which it passes has ended."""
         self.subsumed: list[int] = []
         """The checkpoints in progress when the task took something of a newer one from a channel, while the barriers of
         other channels were awaited: their in-flight data need not be complete."""
@@ -147,6 +154,8 @@ class Ledger(PortLedger):
             self.upstream.deliver(channel, element.checkpoint, element.data_type.blocks_upstream)
         if isinstance(element, Barrier):
             self.upstream.begin(element.checkpoint, element.alignment)
+            if element.alignment is UNALIGNED:
+                self.hasty.append(element.checkpoint)
         elif isinstance(element, Buffer):
             self.next_record += 1
         self._open()
@@ -157,8 +166,13 @@ class Ledger(PortLedger):
         self.sending = False
         self.lanes[channel].end_send()
 
+    def begin_passing(self, milliseconds: int) -> None:
+        """Notes that time begins to pass."""
+        self.passing = milliseconds
+
     def pass_time(self, milliseconds: int) -> None:
         """Notes that time has passed."""
+        self.passing = 0
         self.lookers.wake()
         self.alone = False
         self.alignment.pass_time(self.upstream, milliseconds)
@@ -218,6 +232,8 @@ class Ledger(PortLedger):
             elif type(signal) is CheckpointTriggered:
                 if not signal.unaligned and False in self.alignment.received:
                     self.act.triggered_early = signal.checkpoint
+                if signal.unaligned and not self._may_be_unaligned(signal.checkpoint):
+                    self.act.hastened = signal.checkpoint
                 self.alignment.trigger(signal.checkpoint, signal.unaligned)
             elif type(signal) is InputsCheckpointStopped:
                 self.alignment.stopped = signal.checkpoint
@@ -244,6 +260,9 @@ class Ledger(PortLedger):
         if reason is CheckpointReason.SUBSUMED:  # a channel refuses to start, because a newer barrier has arrived there
             return any(max(lane.cuts, default=0) > checkpoint for lane in self.lanes)
         return False
+
+    def _may_be_unaligned(self, checkpoint: int) -> bool:
+        return checkpoint in self.hasty or self.upstream.is_overdue(checkpoint, self.passing)
 
     def _take(self, channel: int, element: Element) -> None:
         lane, alignment = self.lanes[channel], self.alignment

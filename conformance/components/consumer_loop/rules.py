@@ -29,7 +29,6 @@ from conformance.models.records import compare_ids, in_words, were
 from conformance.models.signal_words import signalled
 from conformance.models.words import channels, got, name
 from conformance.ports import (
-    Alignment,
     CheckpointDeclined,
     CheckpointTriggered,
     ConsumerLoopPort,
@@ -278,19 +277,17 @@ def an_alignment_that_takes_too_long_becomes_unaligned(ledger: Ledger, seen: See
     return Broken(FailureClass.STUCK, owed, "the task waits for more barriers")
 
 
-@rule(*steps.ACTS, invariant="I-49", after_learning=True, signals=(CheckpointTriggered,))
-def an_aligned_savepoint_stays_aligned(ledger: Ledger, seen: Acted) -> Judgement:
-    """A checkpoint whose barriers are aligned is never triggered unaligned."""
-    aligned = [
-        signal
-        for signal in seen.signals
-        if type(signal) is CheckpointTriggered and ledger.upstream.kinds.get(signal.checkpoint) is Alignment.ALIGNED
-    ]
-    for signal in aligned:
-        if signal.unaligned:
-            owed = f"the barriers of checkpoint {signal.checkpoint} are aligned, so it must stay aligned"
-            return Broken(FailureClass.PROTOCOL, owed, "it was triggered unaligned")
-    return bool(aligned)
+@rule(
+    *steps.ACTS, invariant="I-49", tickets=("FLINK-18252",), after_learning=True, signals=(CheckpointTriggered,),
+    formerly=("an-aligned-savepoint-stays-aligned",),
+)  # fmt: skip
+def a_checkpoint_that_is_in_time_stays_aligned(ledger: Ledger, seen: Acted) -> Judgement:
+    """A checkpoint is triggered unaligned only if an unaligned barrier of it was sent, or if it is timeoutable and
+    overdue. A savepoint is never unaligned."""
+    if not ledger.act.hastened:
+        return True
+    owed = f"checkpoint {ledger.act.hastened} is aligned and in time, and must stay aligned"
+    return Broken(FailureClass.PROTOCOL, owed, "it was triggered unaligned")
 
 
 # ---- the end of the input --------------------------------------------------------------------------------------------

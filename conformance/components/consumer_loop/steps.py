@@ -103,7 +103,7 @@ end_of_partition = _arrival("end_of_partition", ends, lambda ledger: EndOfPartit
 
 
 # ---- time and the task -----------------------------------------------------------------------------------------------
-@step("timer", LIVE, when=lambda ledger: PASSING, end=Ledger.pass_time, weight=8)
+@step("timer", LIVE, when=lambda ledger: PASSING, begin=Ledger.begin_passing, end=Ledger.pass_time, weight=8)
 def advance(port: ConsumerLoopPort, ledger: Ledger, milliseconds: int) -> Answer[None]:
     return port.advance(milliseconds)
 

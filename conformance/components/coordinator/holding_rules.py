@@ -35,13 +35,13 @@ def _held(ledger: Ledger) -> list[tuple[Attempt, Message, Checkpoint | None]]:
 
 def _may_hold(checkpoint: Checkpoint, one: Attempt) -> bool:
     """Whether a checkpoint may hold back what was sent to an attempt after the cut: until the attempt has taken its
-    snapshot, and the job master knows it since nothing is on its way from the attempt."""
-    if checkpoint.state == "aborted":
+    snapshot and the acknowledgement has arrived. A completed checkpoint holds nothing: its turn has opened all gates.
+    That of a savepoint has not, since nobody is notified of it."""
+    if checkpoint.state == "aborted" or (checkpoint.state == "completed" and not checkpoint.is_savepoint):
         return False
     took = checkpoint.parts.get(one.subtask) is not None
-    if checkpoint.state == "completed":
-        return took and bool(one.reports)
-    return not took or bool(one.reports)
+    waits = not took and checkpoint.state != "completed"
+    return waits or (took and one.awaits_acknowledgement(checkpoint.number))
 
 
 def _let_go(one: Attempt, message: Message, why: str) -> Broken:
@@ -128,10 +128,11 @@ a request of its own, which may have overtaken the beginning; one was aborted ot
 
 def _silent(ledger: Ledger) -> list[tuple[Attempt, str]]:
     """Returns the attempts that hold reports back without need, and what may be the cause. The main thread has nothing
-    to do, and nothing is on its way to them."""
+    to do, and no message of the implementation is on its way to them: what the user's coordinator has sent opens no
+    gate."""
     found = []
     for one in ledger.alive:
-        if not one.unreported or one.must_fail or one.events:
+        if not one.unreported or one.must_fail or None in one.events:
             continue
         newer = [each for each in ledger.checkpoints.values() if one.cut < each.number]
         if all(each.is_over() for each in newer):

@@ -76,7 +76,7 @@ class Ledger(PortLedger):
 
     __slots__ = (
         "abort_notifications", "alive", "calls", "checkpoints", "concurrent", "config", "failures", "lines", "newest",
-        "points", "turns",
+        "points", "snapping", "turns",
     )  # fmt: skip
 
     def __init__(
@@ -104,6 +104,8 @@ class Ledger(PortLedger):
         self.checkpoints: dict[int, Checkpoint] = {}
         self.abort_notifications: list[tuple[int, int, int]] = []
         """By subtask, attempt and checkpoint: the tasks that can be notified that a checkpoint was aborted."""
+        self.snapping: tuple[Attempt, int] | None = None
+        """An attempt that takes its snapshot of a checkpoint in this operation."""
         self.alive: list[Attempt] = []
         """The attempts that are neither finished nor failed, in the order of their deployment."""
         every = zip(point.sent, point.received, point.reported, point.counted, strict=True)
@@ -229,6 +231,7 @@ class Ledger(PortLedger):
             heard = HEARD.get(type(signal))
             if heard is not None:  # one of another component says nothing here
                 heard(self, signal)
+        self.snapping = None
         self.turns.tag = self.turns.current = ORDINARY
         if not self.turns.queue:
             self.settle()
@@ -256,6 +259,9 @@ class Ledger(PortLedger):
         if one is None or not one.is_alive():
             return
         one.reports.append(signal.message)
+        one.sent += 1
+        if self.snapping is not None and self.snapping[0] is one:
+            one.acknowledged[self.snapping[1]] = one.sent
         if signal.message in one.replay:
             one.replay.remove(signal.message)
         elif signal.message in one.unreported:
@@ -308,6 +314,7 @@ class Ledger(PortLedger):
         one = self.attempt(signal.subtask, signal.attempt)
         if one is not None:
             one.ready = False
+            one.told_failed = True
 
     def _reset(self, signal: SubtaskReset) -> None:
         """The subtask also replays the reports of those that the job has no more and that it stands for."""
@@ -458,7 +465,8 @@ class Ledger(PortLedger):
         one.events.pop(0)
         one.replies += 1
         if seen.value is not None:
-            self.lines[subtask].received = seen.value.number + 1
+            self.lines[subtask].received = one.last_event = seen.value.number
+            self.lines[subtask].received += 1
 
     def next_report(self, subtask: int, attempt: int) -> Message:
         """Returns the report that the operator of a subtask has just sent."""
@@ -485,6 +493,7 @@ class Ledger(PortLedger):
         if number <= one.cut or checkpoint is None or checkpoint.state == ABORTED:
             return
         one.cut = number
+        self.snapping = one, number
         if subtask in checkpoint.parts:
             line = self.lines[subtask]
             checkpoint.parts[subtask] = line.received, line.reported
@@ -595,6 +604,7 @@ class Ledger(PortLedger):
         """Notes that everything is to be restarted, and that what runs is cancelled."""
         aborted = tuple([one.number for one in self.pending()])
         self.failures.restarting = tuple(range(self.config.parallelism)), aborted
+        self.failures.cancelled = tuple([(one.subtask, one.number) for one in self.alive])
         for one in list(self.alive):
             self.forget(one, FAILED)
         for number in aborted:
@@ -606,7 +616,7 @@ class Ledger(PortLedger):
         """Notes that the next attempts are deployed."""
         for subtask in self.failures.restarting[0]:
             self.deploy(subtask, self.points[0])
-        self.failures.restarting = (), ()
+        self.failures.restarting, self.failures.cancelled = ((), ()), ()
 
     def speculate(self, subtask: int) -> None:
         """Notes that one more attempt of a subtask is deployed."""

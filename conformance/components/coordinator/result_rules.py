@@ -234,6 +234,25 @@ def an_aborted_checkpoint_stays_failed(ledger: Ledger, seen: Seen[object]) -> Ju
     return judged
 
 
+@rule(*ANY, invariant="CP21", signals=(CoordinatorCheckpointed,))
+def a_result_is_given_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """The result of a checkpoint is given once, whatever becomes of the checkpoint afterwards. A request with an old
+    id, and a batch job, may have further results under the same id."""
+    judged = False
+    for at, signal in enumerate(seen.signals):
+        if type(signal) is not CoordinatorCheckpointed or signal.checkpoint == NO_CHECKPOINT:
+            continue
+        checkpoint = ledger.checkpoints.get(signal.checkpoint)
+        if checkpoint is None or ledger.calls.with_old_id:
+            continue
+        given = [type(each) is CoordinatorCheckpointed and each.checkpoint for each in seen.signals[:at]]
+        if checkpoint.result is not None or signal.checkpoint in given:
+            owed = f"the result of checkpoint {checkpoint.number} was given before"
+            return Broken(FailureClass.DUPLICATED, owed, "it was given again")
+        judged = True
+    return judged
+
+
 @rule(*ANY, invariant="CP31", tickets=("FLINK-33984",), signals=(CoordinatorCheckpointed,))
 def a_checkpoint_fails_for_a_reason(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """The result of a checkpoint is a failure only if the coordinator failed to cut, the checkpoint was aborted, or

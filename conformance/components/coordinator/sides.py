@@ -14,9 +14,9 @@ class Attempt:
     """One attempt, with what is under way to it and from it."""
 
     __slots__ = (
-        "arrived", "barriers", "cut", "events", "lost", "lost_an_event", "missed", "must_fail", "notified_aborts",
-        "number", "passed", "ready", "replay", "replies", "reports", "state", "subtask", "tickets", "unreported",
-        "unsent",
+        "acknowledged", "arrived", "barriers", "cut", "events", "last_event", "lost", "lost_an_event", "missed",
+        "must_fail", "notified_aborts", "number", "passed", "ready", "replay", "replies", "reports", "sent", "state",
+        "subtask", "tickets", "told_failed", "unreported", "unsent",
     )  # fmt: skip
 
     def __init__(self, subtask: int, number: int, replay: list[Message]) -> None:
@@ -54,12 +54,25 @@ class Attempt:
         """The reports of its operator that are not transmitted, in order."""
         self.reports: list[Message | None] = []
         """The reports on their way from it; None for messages of the implementation."""
+        self.sent = 0
+        """How many of both have left it so far."""
+        self.acknowledged: dict[int, int] = {}
+        """By checkpoint of which it has taken its snapshot, how many had left it by the end of that operation: the
+        acknowledgement is one of them."""
+        self.last_event = -1
+        """The number of the last event that it has received."""
+        self.told_failed = False
+        """Whether the coordinator was notified that it failed."""
         self.arrived: list[Message] = []
         """The reports that have arrived in the job master and were not given to the coordinator."""
 
     def is_alive(self) -> bool:
         """Returns whether it is neither finished nor failed."""
         return self.state == RUNNING or self.state == DEPLOYED
+
+    def awaits_acknowledgement(self, checkpoint: int) -> bool:
+        """Returns whether the acknowledgement of its snapshot may be on its way."""
+        return self.acknowledged.get(checkpoint, 0) > self.sent - len(self.reports)
 
     def end(self, state: str) -> None:
         """Notes that the attempt is over. What was under way is gone; open tickets stay open until they end."""

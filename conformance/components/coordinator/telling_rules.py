@@ -14,6 +14,7 @@ from conformance.ports import (
     CheckpointAbortNotified,
     CheckpointCompleteNotified,
     CoordinatorReset,
+    Signal,
     SubtaskFailed,
     SubtaskReady,
     SubtaskReset,
@@ -21,28 +22,45 @@ from conformance.ports import (
 
 RULES = Rules[Ledger]("coordinator")
 rule = RULES.rule
+ATTEMPTS = (SubtaskReady, SubtaskFailed, SubtaskReset, CoordinatorReset)
+"""What the coordinator is notified of its attempts and of restarts."""
 
 
 # ---- attempts --------------------------------------------------------------------------------------------------------
+def _why_not(ledger: Ledger, signal: SubtaskReady | SubtaskFailed) -> str:
+    """Returns why the coordinator must not be notified of this now; an empty text: it may be."""
+    one, name = ledger.attempt(signal.subtask, signal.attempt), attempt(signal.subtask, signal.attempt)
+    if type(signal) is SubtaskFailed:
+        return "" if one is not None and one.state == "failed" and not one.told_failed else f"{name} has failed before"
+    if one is None or one.state != "running":
+        return f"{name} does not run"
+    return f"{name} was ready before" if one.ready else ""
+
+
 @rule(
     *ANY,
     invariant="CP26",
     tickets=("FLINK-22345",),
-    signals=(SubtaskReady,),
-    formerly=("the-coordinator-is-told-of-living-attempts-only",),
+    signals=ATTEMPTS,
+    formerly=(
+        "the-coordinator-is-told-of-living-attempts-only",
+        "the-coordinator-is-notified-of-running-attempts-only",
+    ),
 )
-def the_coordinator_is_notified_of_running_attempts_only(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """The coordinator is notified that an attempt is ready while the attempt runs, and once."""
-    judged = False
-    for signal in seen.signals:
-        if type(signal) is SubtaskReady:
-            one = ledger.attempt(signal.subtask, signal.attempt)
-            if one is None or one.state != "running" or one.ready:
-                name = attempt(signal.subtask, signal.attempt)
-                owed = f"the coordinator may be notified that {name} is ready only while it runs, and once"
-                return Broken(FailureClass.PROTOCOL, owed, "it was notified again, or while the attempt did not run")
-            judged = True
-    return judged
+def the_coordinator_is_notified_of_what_has_happened(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """The coordinator is notified that an attempt is ready while the attempt runs, that it failed when it has failed,
+    and of a reset when it is restarted; of each once, and of nothing else."""
+    for at, signal in enumerate(seen.signals):
+        if type(signal) is SubtaskReady or type(signal) is SubtaskFailed:
+            why = "it was notified of that before" if signal in seen.signals[:at] else _why_not(ledger, signal)
+        elif type(signal) is SubtaskReset or type(signal) is CoordinatorReset:
+            why = "" if ledger.failures.restarting[0] else "nothing is restarted"
+        else:
+            continue
+        if why:
+            owed = f"the coordinator must not be notified of this now: {in_words([signal])}"
+            return Broken(FailureClass.PROTOCOL, owed, f"it was notified of it, and {why}")
+    return True
 
 
 @rule(*SETTLING, invariant="CP26", after_learning=True)
@@ -79,7 +97,7 @@ def a_restart_resets_each_subtask_once(ledger: Ledger, seen: Seen[None]) -> Judg
     """When failed subtasks are restarted, the coordinator is notified once of the reset of each of them, and of the
     checkpoint to which it is reset."""
     wanted = [SubtaskReset(subtask, ledger.points[0].number) for subtask in ledger.failures.restarting[0]]
-    told = [one for one in seen.signals if type(one) in (SubtaskReset, CoordinatorReset, SubtaskFailed, SubtaskReady)]
+    told = [one for one in seen.signals if type(one) in ATTEMPTS]
     if told == wanted:
         return True
     return Broken(
@@ -91,11 +109,12 @@ def a_restart_resets_each_subtask_once(ledger: Ledger, seen: Seen[None]) -> Judg
 
 @rule(steps.restart_all, invariant="CP26", tickets=("FLINK-20222", "FLINK-31041"))
 def a_restart_of_the_job_resets_the_coordinator_once(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """When the job is restarted, the coordinator is notified once that it is reset, and to which checkpoint, also if
-    there is none."""
-    wanted = [CoordinatorReset(ledger.points[0].number)]
-    told = [one for one in seen.signals if type(one) in (SubtaskReset, CoordinatorReset, SubtaskReady)]
-    if told == wanted:
+    """When the job is restarted, the coordinator is notified of each attempt that was there that it failed, in any
+    order, and then once that it is reset, and to which checkpoint, also if there is none."""
+    failed = [SubtaskFailed(*one) for one in ledger.failures.cancelled]
+    wanted: list[Signal] = [*failed, CoordinatorReset(ledger.points[0].number)]
+    told = [one for one in seen.signals if type(one) in ATTEMPTS]
+    if sorted(told[:-1], key=repr) == sorted(failed, key=repr) and told[-1:] == wanted[-1:]:
         return True
     return Broken(
         FailureClass.PROTOCOL,

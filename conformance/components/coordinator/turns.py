@@ -40,7 +40,7 @@ class Calls:
 class Failures:
     """What has failed in the job, and the restart that this leads to."""
 
-    __slots__ = ("answered", "failover", "reported", "restarting", "thrown")
+    __slots__ = ("answered", "cancelled", "failover", "reported", "restarting", "thrown")
 
     def __init__(self) -> None:
         self.thrown: list[str] = []
@@ -53,3 +53,5 @@ class Failures:
         """Whether a restart was asked for because of a failure that the coordinator has reported since the last one."""
         self.restarting: tuple[tuple[int, ...], tuple[int, ...]] = (), ()
         """The subtasks of a restart that has begun, and the checkpoints that it aborts."""
+        self.cancelled: tuple[tuple[int, int], ...] = ()
+        """The attempts that were alive when a restart of the job began: each fails by it."""

@@ -332,11 +332,13 @@ def only_the_last_barrier_can_overtake(ledger: Ledger, seen: Seen[None, int]) ->
 
 @rule(steps.resume, invariant="I-17", tickets=("FLINK-23223",), formerly=("the-producer-is-told-to-go-on",))
 def resuming_consumption_resumes_the_producer(ledger: Ledger, seen: Seen[None]) -> Judgement:
-    """When the task resumes consumption, the channel resumes the producer: it emits ConsumptionResumed."""
+    """When the task resumes consumption, the channel resumes the producer: it emits ConsumptionResumed, once."""
     if seen.error is not None:
         return False  # operations-fail-only-after-an-error-of-the-producer judges it
-    told = any(type(signal) is ConsumptionResumed for signal in seen.signals)
-    return told or Broken(FailureClass.STUCK, "the channel must resume its producer", "it did not resume it")
+    told = sum(type(signal) is ConsumptionResumed for signal in seen.signals)
+    if told > 1:
+        return Broken(FailureClass.DUPLICATED, "the channel must resume its producer once", "it resumed it again")
+    return told == 1 or Broken(FailureClass.STUCK, "the channel must resume its producer", "it did not resume it")
 
 
 @rule(

@@ -382,14 +382,18 @@ def a_late_barrier_times_out(ledger: Ledger, seen: Seen[None, int]) -> Judgement
 @rule(steps.complete, steps.abort, invariant="I-45", after_learning=True)
 def the_operators_learn_how_a_checkpoint_ended(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """When the checkpoint coordinator notifies the task that a checkpoint is complete, or was aborted, the operators
-    are notified of the same, once, and of nothing else."""
+    are notified of the same, once, and of nothing else, also not of another checkpoint."""
     if ledger.is_cancelled():
         return False
-    due = ENDS[ledger.checkpoints[seen.operands[0]].aborted]
-    if (told := [call for call in called(seen, seen.operands[0]) if call in ENDS]) == [due]:
+    checkpoint = seen.operands[0]
+    due = ENDS[ledger.checkpoints[checkpoint].aborted]
+    told = [one for one in seen.signals if type(one) is SubtaskCalled and one.call in ENDS]
+    if [(one.checkpoint, one.call) for one in told] == [(checkpoint, due)]:
         return True
-    owed = f"this must happen once, and nothing else: {happens([due], seen.operands[0])}"
-    return Broken(FailureClass.STUCK, owed, happens(told, seen.operands[0]))
+    owed = f"this must happen once, and nothing else: {happens([due], checkpoint)}"
+    if others := [one for one in told if one.checkpoint != checkpoint]:
+        return Broken(FailureClass.PROTOCOL, owed, happens([others[0].call], others[0].checkpoint))
+    return Broken(FailureClass.STUCK, owed, happens([one.call for one in told], checkpoint))
 
 
 # ---- what fails ------------------------------------------------------------------------------------------------------
