@@ -158,6 +158,9 @@ class RecoveredState:
     def must_hold(self, checkpoint: int, stored: tuple[tuple[int, ...], ...]) -> Judgement:
         """Judges the input state of a checkpoint: in each channel, the recovered records that were not taken when it
         started, each once and in order; nothing if it was declined."""
+        if len(stored) != len(self.lanes):
+            text = f"a checkpoint of {len(self.lanes)} channels holds something for each, which may be nothing"
+            return Broken(FailureClass.PROTOCOL, text, f"what it holds is that of {len(stored)}")
         left = self.started.get(checkpoint, ((),) * len(self.lanes))
         for channel, owed in enumerate(left):
             if stored[channel] != owed:

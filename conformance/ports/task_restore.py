@@ -111,7 +111,8 @@ class TaskRestorePort(Port):
 
         Raises: PortError CHECKPOINT DECLINED_TASK_NOT_READY if the restore has not come far enough; RELEASED if the
         task is over before it has taken its part; IO if the spill files cannot be read, or if the channels cannot start
-        it, in which case the task has failed.
+        it, in which case the task has failed. If it was over before: CHECKPOINT
+        TASK_CLOSING, or one of the first two.
         """
 
     # ---- executor of channel state

@@ -372,6 +372,8 @@ class HandingOver(RestoringTask):
     async def checkpoint(self, checkpoint: int) -> None:
         """E15, E16, E18. Take part in a checkpoint: the channel state that was restored and not consumed is written
         again (Flink: `triggerCheckpointAsync`)."""
+        if self.is_over():
+            raise PortError(ErrorKind.CHECKPOINT, "the task is over", CheckpointReason.TASK_CLOSING)
         if not self.can_checkpoint():
             raise PortError(
                 ErrorKind.CHECKPOINT, "the restore has not come far enough", CheckpointReason.DECLINED_TASK_NOT_READY

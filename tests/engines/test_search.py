@@ -45,7 +45,7 @@ HISTORIES = {
     "drainer": "4568885fe4c5d48783afd8adb6fcd2edc38d51dceb5e0ed77cd52af9803c3e1b",
     "spill": "b79cb0fd3a30801f993da314e5c0c32cc79991c924c4834f1daeb49a7ac47bbd",
     "assignment": "e21e6a4be6fe2a72c4009fc713015b1f319cc86941aa030a4446ae25a5ac095f",
-    "task-restore": "55f2edea02e69956af2a32fa27f2dc9d0c10f59633f9ea98a8f039e08a1af897",
+    "task-restore": "a442f411b16c75a3fcdf57b6b10d76dbbc8693903196ccd94c7476c453aadc66",
     "filter": "7d164d5baf5b667945be423b32bbaa5c3d7235577b1ebeb40ed227e0d309b780",
 }
 

@@ -115,6 +115,9 @@ def in_flight_data_is_what_was_not_processed(ledger: Ledger, seen: Seen[tuple[tu
     (checkpoint,) = seen.operands
     if checkpoint in ledger.alignment.declined or checkpoint in ledger.subsumed or not ledger.is_settled():
         return False
+    if len(seen.value) != len(ledger.lanes):
+        owed = f"there are {len(ledger.lanes)} channels, so the in-flight data of each must be returned"
+        return Broken(FailureClass.PROTOCOL, owed, f"that of {len(seen.value)} was")
     judged = False
     for channel, (lane, start) in enumerate(zip(ledger.lanes, ledger.started[checkpoint], strict=True)):
         expected = lane.in_flight(checkpoint, start)

@@ -53,7 +53,7 @@ _NEXT = {
 class Found:
     """What was found wrong in what the task signalled, one thing for each rule about signals."""
 
-    __slots__ = ("before_conversion", "converted_again", "converted_early", "early", "out_of_turn", "state")
+    __slots__ = ("before_conversion", "converted_again", "converted_early", "early", "not_read", "out_of_turn", "state")
 
     def __init__(self) -> None:
         self.out_of_turn: tuple[int, str, str] | None = None
@@ -61,6 +61,8 @@ class Found:
         self.before_conversion: int | None = None
         """A channel out of which a record came although its gate was not converted, and it was not one that may be
         processed before."""
+        self.not_read: int | None = None
+        """A channel out of which an element came although the operators do not read its gate."""
         self.converted_early = self.converted_again = -1
         """A gate that was converted before all of its recovered data was taken; one that was converted twice."""
         self.state: tuple[str, str] | None = None
@@ -234,6 +236,10 @@ class Ledger(PortLedger):
         self.begin()
         self.wake()
 
+    def begin_afterwards(self, checkpoint: int) -> None:
+        """Notes that a task that is over is asked for a checkpoint."""
+        self.begin()
+
     def tried(self, seen: Seen[None], checkpoint: int) -> None:
         """Notes whether the task took its part of a checkpoint."""
         self.recovered.try_checkpoint(checkpoint, seen.error is None)
@@ -276,9 +282,10 @@ class Ledger(PortLedger):
 
     def _take(self, channel: int, element: Element) -> None:
         recovered = self.recovered
-        if not self.converted[recovered.channels[channel][0]] and (
-            not recovered.left_in(channel) or self.recovery is Recovery.PUSHED
-        ):
+        gate, _ = recovered.channels[channel]
+        if not self.reads(gate):
+            self.found.not_read = channel
+        if not self.converted[gate] and (not recovered.left_in(channel) or self.recovery is Recovery.PUSHED):
             self.found.before_conversion = channel
         owed = recovered.owed(channel)
         if element != owed:

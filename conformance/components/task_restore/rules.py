@@ -21,13 +21,14 @@ from conformance.models import faults, lifetime, recovered_state
 from conformance.models.designs import FAULTS, READBACK, RESOURCES
 from conformance.models.fault_words import call_at
 from conformance.models.signal_words import signalled
-from conformance.models.words import got, must_fail, must_succeed
+from conformance.models.words import got, must_fail, must_succeed, refusal
 from conformance.ports import (
     ALL_GATES,
     CHANNEL_STATE_WRITER,
     SPILL_FILE_OPEN,
     SPILL_FILE_READ,
     SPILL_FILE_READ_ON,
+    CheckpointReason,
     ElementTaken,
     ErrorKind,
     GateConverted,
@@ -49,6 +50,7 @@ rule, adopt = RULES.rule, RULES.adopt
 Acted = Seen[Any, *tuple[Any, ...]]
 READING = (SPILL_FILE_OPEN, SPILL_FILE_READ, SPILL_FILE_READ_ON)
 """What is called while spill files are read."""
+_CLOSING = (CheckpointReason.TASK_CLOSING, CheckpointReason.DECLINED_TASK_NOT_READY)
 BUSY = (steps.turn, steps.read)
 """The steps in which the threads of the task look for something to do."""
 
@@ -73,6 +75,15 @@ def no_record_is_processed_before_its_gate_is_converted(ledger: Ledger, seen: Se
     channel = ledger.found.before_conversion
     owed = f"gate {ledger.recovered.channels[channel][0]} was not converted, so the operators must get nothing from it"
     return Broken(FailureClass.PROTOCOL, owed, f"they got a record of channel {channel}")
+
+
+@rule(steps.turn, invariant="I-87", after_learning=True, signals=(ElementTaken,))
+def operators_get_only_what_they_read(ledger: Ledger, seen: Seen[Turn]) -> Judgement:
+    """The operators get elements only out of the gate that they have selected, if they have."""
+    if ledger.found.not_read is None:
+        return True
+    owed = f"the operators read gate {ledger.selected} only, so they must get nothing from another one"
+    return Broken(FailureClass.PROTOCOL, owed, f"they got an element of channel {ledger.found.not_read}")
 
 
 # ---- conversion ------------------------------------------------------------------------------------------------------
@@ -311,6 +322,15 @@ adopt(
     tickets=("FLINK-20654", "FLINK-38544"),
 )  # fmt: skip
 adopt(recovered_state.a_checkpoint_does_not_wait_for_recovered_data, steps.checkpoint, of=Ledger.must_start)
+
+
+@rule(steps.checkpoint_over, invariant="I-92")
+def a_task_that_is_over_declines_a_checkpoint(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """A checkpoint that is triggered in a task that has finished, failed or was cancelled is declined, with the reason
+    task-closing or declined-task-not-ready, or fails because the task is released. It is never accepted in silence."""
+    if seen.error is not None and (seen.error.kind is ErrorKind.RELEASED or refusal(seen.error) in _CLOSING):
+        return True
+    return Broken(FailureClass.PROTOCOL, "the task is over, so the checkpoint must be declined", got(seen.error))
 
 
 @rule(steps.persisted, invariant="I-39", tickets=("FLINK-40016", "FLINK-39523"), needs=READBACK)

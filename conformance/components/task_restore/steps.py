@@ -132,6 +132,17 @@ resources = resources_step(STEPS, ALWAYS, weight=3)
 fail = fail_step(STEPS, ALWAYS)
 restore = restart_step(STEPS, Ledger.restart)
 
+
+def tried_afterwards(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The next checkpoint, a few times after the task is over."""
+    return tried(ledger) if alive(ledger) else DISABLED
+
+
+checkpoint_over = checkpoint.also(
+    "task over", ("over",), when=tried_afterwards, begin=Ledger.begin_afterwards, end=Ledger.end, learn=Ledger.tried,
+    weight=10, fails=True,
+)  # fmt: skip
+
 ACTS = (restore_state, turn, read, cancel)
 """The steps in which the task may get further, or be over."""
 

@@ -338,6 +338,20 @@ def a_file_is_left_only_of_what_is_stored(ledger: Ledger, seen: Seen[tuple[int, 
     return bool(ledger.results.ended)
 
 
+@rule(steps.files, invariant="I-64")
+def what_is_stored_has_a_file(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
+    """Of a checkpoint of which something is stored, the file exists."""
+    if ledger.results.in_flight:
+        return False
+    left = list(seen.value)
+    for checkpoint in ledger.files.complete:
+        if checkpoint not in left:
+            owed = f"something is stored of checkpoint {checkpoint}, so its file must exist"
+            return Broken(FailureClass.LOST, owed, "there is no such file")
+        left.remove(checkpoint)
+    return bool(ledger.files.complete)
+
+
 # ---- executors -------------------------------------------------------------------------------------------------------
 @rule(steps.register, invariant="I-67", tickets=("FLINK-32049", "FLINK-26803"))
 def a_subtask_joins_an_executor_that_others_can_join(ledger: Ledger, seen: Seen[tuple[int, ...], int]) -> Judgement:
