@@ -104,7 +104,8 @@ class CoordinatorPort(Port):
 
     @abstractmethod
     def abort(self, checkpoint: int, triggering: bool) -> Answer[None]:
-        """A checkpoint failed. `triggering`: its barriers had not left, so `abort_triggering` comes first.
+        """A checkpoint failed. `triggering`: its barriers had not left, so `abort_triggering` comes first. It may have
+        failed before it was triggered: then `trigger` is not called for its id any more.
 
         The coordinator is notified (`CheckpointAbortNotified`).
         """

@@ -206,6 +206,21 @@ class InFlight(Struct, frozen=True):
     records: Runs
 
 
+class PartTaken(Struct, frozen=True, omit_defaults=True):
+    """How a task has taken its part of a checkpoint, as it said when it acknowledged it (Flink: `CheckpointMetrics`).
+    None: the engine does not say."""
+
+    unaligned: bool | None = None
+    """Whether its part is unaligned, from the beginning or since something timed out: its inputs, or the barriers that
+    were queued in its outputs."""
+    persisted: int | None = None
+    """How many records in flight it has stored, in front of itself and behind (Flink: `bytesPersistedDuringAlignment`,
+    in bytes)."""
+    alignment: int | None = None
+    """How many milliseconds passed from its first barrier to its last one; 0 if it has no inputs (Flink:
+    `alignmentDurationNanos`)."""
+
+
 class JobCheckpoint(Struct, frozen=True, omit_defaults=True):
     """A completed checkpoint of a job."""
 
@@ -219,6 +234,8 @@ class JobCheckpoint(Struct, frozen=True, omit_defaults=True):
     """By vertex and subtask. The state of a task that has finished is the one of its last snapshot."""
     in_flight: tuple[InFlight, ...] = ()
     """By edge, producer, consumer and side, without those that have no records."""
+    taken: tuple[tuple[PartTaken, ...], ...] = ()
+    """By vertex and subtask. Of a task that had finished, nothing is said. Empty: the engine says nothing."""
     location: str = ""
     """Where the engine keeps the checkpoint, if it needs more than this value to restore it. An engine that keeps
     everything itself and cannot read it back leaves all but this field, `checkpoint`, `kind` and `parallelism` empty.

@@ -12,6 +12,7 @@ from conformance.ports import (
     InFlight,
     JobCheckpoint,
     OperatorState,
+    PartTaken,
     Side,
     runs_of,
 )
@@ -33,6 +34,7 @@ class Part(NamedTuple):
     state: OperatorState
     inputs: Stored
     outputs: Stored
+    taken: PartTaken
 
 
 class Pending:
@@ -64,6 +66,8 @@ class Pending:
             self.parts[task].state if task in self.parts else finished[task] for task in range(len(graph.tasks))
         )
         by_vertex = tuple(tuple(next(states) for _ in range(one.parallelism)) for one in graph.vertices)
+        taken = iter(self.parts[task].taken if task in self.parts else PartTaken() for task in range(len(graph.tasks)))
+        said = tuple(tuple(next(taken) for _ in range(one.parallelism)) for one in graph.vertices)
         flying: list[InFlight] = []
         for task, part in self.parts.items():
             vertex, subtask = graph.tasks[task]
@@ -83,6 +87,7 @@ class Pending:
             unassigned=tuple(split for source in sorted(self.unassigned) for split in self.unassigned[source]),
             states=by_vertex,
             in_flight=tuple(one for one in flying if one.records),
+            taken=said,
         )
 
 

@@ -20,6 +20,7 @@ from conformance.ports import (
     JobStatus,
     JobTaskChanged,
     OperatorState,
+    PartTaken,
     PipelinePort,
     PortError,
     Refusal,
@@ -187,7 +188,11 @@ class Pipeline(Faulty, PipelinePort):
     def acknowledge(self, task: JobTask, checkpoint: int) -> None:
         """J6. A task has stored its part, of which the job master gets a copy."""
         if self.is_current(task):
-            part = Part(task.operators.snapshots.pop(checkpoint), *task.states.contents(checkpoint))
+            inputs, outputs = task.states.contents(checkpoint)
+            persisted = sum(map(len, inputs.values())) + sum(map(len, outputs.values()))
+            unaligned, alignment = task.checkpoints.taken.pop(checkpoint)
+            taken = PartTaken(unaligned or persisted > 0, persisted, alignment)
+            part = Part(task.operators.snapshots.pop(checkpoint), inputs, outputs, taken)
             self.report(task.number, Message(Call.ACKNOWLEDGE, checkpoint, part))
 
     def decline(self, task: JobTask, checkpoint: int, reason: CheckpointReason) -> None:

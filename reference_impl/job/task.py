@@ -250,6 +250,8 @@ class JobCheckpoints(TaskCheckpoints):
         self.task = task
         self.aligned = dict.fromkeys(always_aligned, 0)
         """Aligned: by channel that can have no channel state, the newest checkpoint of which its barrier was taken."""
+        self.taken: dict[int, tuple[bool, int]] = {}
+        """Taken: by checkpoint in which the task takes part, whether it is unaligned, and how long it was aligned."""
         self.held: list[tuple[ChannelInfo, Barrier, int]] = []
         """Held: unaligned barriers, with their channels and when their checkpoint was triggered."""
 
@@ -335,6 +337,7 @@ class JobCheckpoints(TaskCheckpoints):
     async def take_part(self, told: CheckpointTriggered) -> None:
         """chain.md C22. The options of the checkpoint say whether it can become unaligned later."""
         options = self.task.job.options[told.checkpoint]
+        self.taken[told.checkpoint] = told.unaligned, self.handler.duration
         if not told.unaligned and options.alignment is not ALIGNED and told.checkpoint > self.subtask.last:
             self.subtask.start_inputs(told.checkpoint, TIMEOUTABLE)  # there may be output state, and no input state
             await self.obey()
@@ -357,6 +360,7 @@ class JobCheckpoints(TaskCheckpoints):
 
     async def inputs_stopped(self, told: InputsCheckpointStopped, declined: bool) -> None:
         """chain.md C23, C24. Output state is final with the result of the writer."""
+        self.taken[told.checkpoint] = True, self.handler.duration
         await self.inputs.checkpoint_stopped(told.checkpoint)
         if declined:
             self.subtask.inputs_failed(told.checkpoint)
@@ -683,6 +687,7 @@ class SourceTask(JobTask):
             await checkpoints.obey()
             return
         subtask = checkpoints.subtask
+        checkpoints.taken[checkpoint] = options.alignment is UNALIGNED, 0
         if checkpoint > subtask.last:
             subtask.start_inputs(checkpoint, options.alignment)
             await checkpoints.obey()

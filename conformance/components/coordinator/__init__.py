@@ -94,6 +94,7 @@ COMPONENT = Component(
                 "fail",
                 "restore",
                 "trigger (an old id)",
+                "abort (before its trigger)",
                 "acknowledge_again",
                 "acknowledge_again (unknown)",
                 "speculate",

@@ -408,6 +408,12 @@ class Ledger(PortLedger):
             for other in over[:-RECENT]:
                 del self.checkpoints[other]
 
+    def abort_untriggered(self, number: int) -> None:
+        """Notes that a checkpoint that has its id is aborted, and is not triggered any more."""
+        self.trigger(number, "checkpoint")
+        self.checkpoints[number].was_triggered = False
+        self.abort(number)
+
     def trigger_again(self, number: int, kind: str) -> None:
         """Notes that a checkpoint is triggered with an old id."""
         self.calls.with_old_id += 1

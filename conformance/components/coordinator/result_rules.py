@@ -71,6 +71,18 @@ def the_coordinator_sees_increasing_ids(ledger: Ledger, seen: Seen[object]) -> J
     return judged
 
 
+@rule(*ANY, invariant="CP37", tickets=("FLINK-27148",), signals=(CheckpointRequested,))
+def an_aborted_checkpoint_is_not_asked_for(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """The coordinator is not asked for a checkpoint of which the main thread knows that it was aborted, nor for one
+    that was aborted before its trigger."""
+    for signal in seen.signals:
+        checkpoint = ledger.checkpoints.get(signal.checkpoint) if type(signal) is CheckpointRequested else None
+        if checkpoint is not None and (checkpoint.known or not checkpoint.was_triggered):
+            owed = f"checkpoint {checkpoint.number} was aborted, so the coordinator must not be asked for it"
+            return Broken(FailureClass.PROTOCOL, owed, "it was asked for its state")
+    return any(one.state == "aborted" and not one.requested for one in ledger.checkpoints.values())
+
+
 @rule(*ANY, invariant="CP28", tickets=("FLINK-19535",), signals=(GlobalFailoverTriggered,))
 def a_failure_of_the_coordinator_restarts_the_job_once(ledger: Ledger, seen: Seen[object]) -> Judgement:
     """If the coordinator reports failures, the job is restarted once, however many it reports before the restart."""

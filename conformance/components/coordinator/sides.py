@@ -110,7 +110,7 @@ class Checkpoint:
     __slots__ = (
         "awaited", "counted", "cut_failed", "cut_seen", "done", "has_left", "is_savepoint", "known", "late", "may_fail",
         "must_tell", "number", "others_ended", "overlaps", "parts", "repeated", "reported_in_snapshot", "requested",
-        "result", "sent", "state", "told",
+        "result", "sent", "state", "told", "was_triggered",
     )  # fmt: skip
 
     def __init__(self, number: int, is_savepoint: bool, overlaps: bool) -> None:
@@ -119,6 +119,8 @@ class Checkpoint:
         self.overlaps = overlaps
         """Whether another checkpoint was in progress when it was triggered."""
         self.state = TRIGGERED
+        self.was_triggered = True
+        """Whether the implementation has heard of its trigger."""
         self.has_left = False
         """Whether its barriers have left."""
         self.requested = False

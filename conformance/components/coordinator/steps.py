@@ -92,7 +92,10 @@ def old_ids(ledger: Ledger) -> Sequence[tuple[int, str]]:
     """The newest id, again."""
     return (
         [(ledger.newest, "checkpoint")]
-        if ledger.newest in ledger.checkpoints and can_trigger(ledger) and not ledger.calls.with_old_id
+        if ledger.newest in ledger.checkpoints
+        and ledger.checkpoints[ledger.newest].was_triggered
+        and can_trigger(ledger)
+        and not ledger.calls.with_old_id
         else DISABLED
     )
 
@@ -130,6 +133,14 @@ def abortable(ledger: Ledger) -> Sequence[tuple[int]]:
 @step("checkpoint-coordinator", LIVE, when=abortable, begin=Ledger.abort, weight=4)
 def abort(port: CoordinatorPort, ledger: Ledger, checkpoint: int) -> Answer[None]:
     return port.abort(checkpoint, not ledger.checkpoints[checkpoint].has_left)
+
+
+def untriggered(ledger: Ledger) -> Sequence[tuple[int]]:
+    """The id of a checkpoint that could be triggered, and is not."""
+    return [(ledger.newest + 1,)] if can_trigger(ledger) else DISABLED
+
+
+abort_untriggered = abort.also("before its trigger", LIVE, when=untriggered, begin=Ledger.abort_untriggered, weight=2)
 
 
 def precheckable(ledger: Ledger) -> Sequence[tuple[()]]:

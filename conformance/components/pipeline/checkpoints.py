@@ -36,6 +36,8 @@ class Checkpoint:
     covers: int
     """How many records there were if all had come out when it was triggered; -1: they had not."""
     is_completed: bool = False
+    took: int = 0
+    """How much time had passed since its trigger when it completed."""
     contents: Contents | None = None
 
     @property

@@ -209,6 +209,32 @@ class Contents:
                              f" from {producer} to {consumer}, is stored in order",
                              f"{named([before, one])}, in this order")  # fmt: skip
 
+    def wrongly_taken(self, took: int, times_out: bool) -> Iterator[tuple[str, str]]:
+        """Yields what a task says of its part that is not so: what was owed, and what was observed. `took`: the time
+        from the trigger to the completion; `times_out`: whether an alignment can have timed out."""
+        one, graph = self.checkpoint, self.graph
+        if tuple(map(len, one.taken)) != one.parallelism:
+            yield "it says of each subtask how it has taken its part", "it does not of all, or of others"
+            return
+        stored: Counter[tuple[int, int]] = Counter()
+        for flight in self.flights:
+            edge = graph.edges[flight.edge]
+            at = (edge.consumer, flight.consumer) if flight.side is Side.INPUT else (edge.producer, flight.producer)
+            stored[at] += sum(map(len, flight.records))
+        waits = one.kind in ALIGNED or (one.kind is CheckpointKind.TIMEOUTABLE and not times_out)
+        for vertex, said in enumerate(one.taken):
+            for subtask, task in enumerate(said):
+                at, name = (vertex, subtask), f"subtask {subtask} of vertex {vertex}"
+                if task.persisted is not None and task.persisted != stored[at]:
+                    yield f"it holds {stored[at]} records in flight of {name}", f"that says {task.persisted}"
+                if task.unaligned is False and stored[at]:
+                    yield f"it holds records in flight of {name}, so it is unaligned there", "that says that it is not"
+                if task.unaligned and waits:
+                    yield f"nothing overtakes in {name}, so it is aligned there", "that says that it is unaligned"
+                if task.alignment is not None and not 0 <= task.alignment <= took:
+                    yield (f"it was complete {took} milliseconds after its trigger",
+                           f"{name} says that it was aligned for {task.alignment}")  # fmt: skip
+
     def _of_watermarks(self, running: Contents | None) -> Wrong:
         """No record comes behind a watermark that is larger than its position, and no watermark goes back."""
         graph, slug = self.graph, "watermarks-are-minima-that-never-go-back"

@@ -290,6 +290,11 @@ class Ledger(PortLedger):
             runs = other is not None and other.attempt == one.attempt
             for slug, how, owed, observed in contents.wrong(earlier, checkpoints.contents(before), runs):
                 self.say(slug, how, f"checkpoint {checkpoint}: {owed}", observed)
+            if value.taken:
+                times_out = one.took >= self.config.settings.alignment_timeout
+                for owed, observed in contents.wrongly_taken(one.took, times_out):
+                    slug = "an-acknowledgement-says-how-a-checkpoint-was-taken"
+                    self.say(slug, CORRUPTED, f"checkpoint {checkpoint}: {owed}", observed)
 
     # ---- signals -----------------------------------------------------------------------------------------------------
     def hear(self, signals: list[ports.Signal]) -> None:
@@ -321,7 +326,7 @@ class Ledger(PortLedger):
         if one.during_recovery and self.is_recovering():
             self.sights.add("a-checkpoint-completed-during-recovery")
         self.failures.got_over = max(self.failures.got_over, one.losses)
-        one.is_completed, one.losses = True, self.failures.losses
+        one.is_completed, one.losses, one.took = True, self.failures.losses, self.now - one.at
         if one.number == self.stopping:
             self.stopping, self.stopped = 0, one.number
         if one.is_savepoint:

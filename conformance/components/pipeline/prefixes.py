@@ -137,7 +137,10 @@ LOST_NOTICE, KEPT_NOTICE = (
      _IDLE, *_READ)
     for one in (_ALIGNED, _STOP)
 )  # fmt: skip
-FAILURE_KEPT = (*_supplied(3), _CRASH, steps.lose("from 0/0"), _IDLE)
+FAILURE_KEPT = (*_supplied(3), _CRASH, steps.lose("from 0/0"), _IDLE,
+                _at(_JOB, 0, FailurePoint.NOW), _ALIGNED, _IDLE, *_records(1), _IDLE)  # fmt: skip
+"""What a task says of its failure is not lost. Then a checkpoint has its number when all tasks are restarted, and its
+coordinators have not been asked."""
 COMMITTED_LATE = (*_records(3), _RUNNING, _at(_MASTER, 0, FailurePoint.COMPLETED), _ALIGNED, _IDLE, *_READ)
 CANCELLED = (*_supplied(3), steps.cancel(), _at(_MASTER, 0, FailurePoint.NOW), _IDLE)
 STOP_EXPIRES = (*_supplied(3, 1, 2), _STOP, _IDLE, steps.advance(100), _IDLE, *_throttled(False, 1, 2), *_supplied(1),

@@ -388,6 +388,13 @@ _holds("a-checkpoint-has-the-state-of-every-subtask", "I-52", "A completed check
        " of each vertex.")  # fmt: skip
 
 
+_holds("an-acknowledgement-says-how-a-checkpoint-was-taken", "I-108", "If a task says how it has taken its part of a"
+       " completed checkpoint, that is so: unaligned if records in flight are stored of it, also if that was so only"
+       " since something timed out, and aligned if nothing could overtake; with as many records in flight as the"
+       " checkpoint holds of it; and with an alignment that took no longer than the checkpoint.", "FLINK-31588",
+       when=lambda one: one.checkpoint.taken)  # fmt: skip
+
+
 @rule(steps.snapshot, invariant="I-45")
 def only_a_completed_checkpoint_can_be_read(ledger: Ledger, seen: Seen[ports.JobCheckpoint | None, int]) -> Judgement:
     """What a completed checkpoint holds can be read as long as the job exists, with its number and kind, and nothing of
