@@ -33,7 +33,8 @@ class Failures:
     """What was made to fail in one job."""
 
     __slots__ = (
-        "_excuses", "asked", "blocking", "certain", "count", "counted", "credit", "got_over", "ledger", "lost", "must_restart"
+        "_excuses", "asked", "blocking", "certain", "count", "counted", "credit", "got_over", "ledger", "lost",
+        "must_restart", "overdue",
     )  # fmt: skip
 
     def __init__(self, ledger: Ledger) -> None:
@@ -55,6 +56,8 @@ class Failures:
         self.counted = self.certain = 0
         """How many checkpoints in a row have failed for a reason that counts: at most, and at least."""
         self.must_restart = False
+        self.overdue = 0
+        """How many restarts may follow because too many checkpoints have failed; with each, counting may begin anew."""
 
     @property
     def losses(self) -> int:
@@ -125,6 +128,9 @@ class Failures:
         if self.counted > settings.tolerable:  # counting begins anew, unless fewer have failed as the engine counts
             self.counted = 0 if self.must_restart else settings.tolerable
             self.certain, self.must_restart = 0, False
+        elif self.overdue:  # of several that failed together, one may have counted after the restart
+            self.certain, self.must_restart = 0, False
+        self.overdue = max(0, self.overdue - 1)
         together = set(range(len(graph.tasks)))
         if settings.regions:
             together = set().union(*(graph.regions[task] for task in tasks))
@@ -149,6 +155,7 @@ class Failures:
         self.counted += 1
         if self.counted > settings.tolerable:
             self.credit += 1
+            self.overdue += 1
         if not one.is_savepoint and not self.ledger.checkpoints.pending:  # others may make a difference
             self.certain += 1
             self.must_restart |= self.certain > settings.tolerable
