@@ -236,7 +236,7 @@ class Ledger(PortLedger):
         self.begin()
         self.wake()
 
-    def begin_afterwards(self, checkpoint: int) -> None:
+    def begin_too_late(self, checkpoint: int) -> None:
         """Notes that a task that is over is asked for a checkpoint."""
         self.begin()
 

@@ -139,7 +139,7 @@ def tried_afterwards(ledger: Ledger) -> Sequence[tuple[int]]:
 
 
 checkpoint_over = checkpoint.also(
-    "task over", ("over",), when=tried_afterwards, begin=Ledger.begin_afterwards, end=Ledger.end, learn=Ledger.tried,
+    "task over", ("over",), when=tried_afterwards, begin=Ledger.begin_too_late, end=Ledger.end, learn=Ledger.tried,
     weight=10, fails=True,
 )  # fmt: skip
 
