@@ -30,7 +30,7 @@ PYTEST      := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release pace bench kill-matrix likely-causes reach domains hunt suite-mutants hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example campaign-bugs campaign-nightly
+.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release pace bench kill-matrix likely-causes reach faults domains hunt suite-mutants hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example campaign-bugs campaign-nightly
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -201,6 +201,9 @@ kept = --into build/$(1) --runner $(RUNNER) --processes $(PROCESSES)
 kill-matrix: venv ## every known bug, over 20 seeds, into reports/
 	$(CONFORMANCE) bugs --seeds 20 $(call kept,kill-matrix) --optimal --confirm --operators 300 \
 	  --reasons reports/operator-mutants.toml --report reports/kill-matrix.md --json reports/kill-matrix.json
+
+faults: venv ## which fault reaches each sentence about a failure, into reports/; minutes
+	$(BIN)/python -m tests.components.failing reports/faults.md
 
 hypothesis: venv ## how well Hypothesis finds and shrinks 20 known bugs, into reports/; ten minutes
 	$(BIN)/python -m tests.nightly.hypothesis_power reports/hypothesis.md
