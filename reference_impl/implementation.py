@@ -86,6 +86,7 @@ class Reference(Implementation):
         """All capabilities but those of the designs that this generation does not have."""
         missing = {capability for recovery, capability in _RECOVERIES.items() if recovery not in self.design.recoveries}
         missing.add(Capability.NOT_READY_WITHOUT_BARRIER)
+        missing.add(Capability.ALIGNS_AT_RECEIVER)
         if not self.design.recoveries & {Recovery.IN_MEMORY, Recovery.PUSHED}:
             missing.add(Capability.ONE_BUFFER_BEFORE_THE_FILTER)
         if not self.design.priority_passes_blocked:

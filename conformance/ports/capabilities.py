@@ -81,6 +81,10 @@ class Capability(Word):
     that is bounded, or to files. Without it, as in engines that fall back to the heap, memory is not judged."""
     PARTIAL_RECORDS_IN_FILES = "partial-records-in-files"
     """How many bytes of a record that has not ended stay in memory can be configured. Without it, no scenario does."""
+    ALIGNS_AT_RECEIVER = "aligns-at-receiver"
+    """The receiver aligns: it stops reading a channel behind an aligned barrier, and the producer goes on. Records and
+    ends arrive in a consumer loop behind such a barrier. Without it, nothing arrives there until the channel is
+    resumed."""
     RESCALES_FORCED_EDGES = "rescales-forced-edges"
     """Edges with a custom partitioner can have channel state and be rescaled, as if the user forces unaligned
     checkpoints. Without it, no scenario does that."""

@@ -29,8 +29,9 @@ class ConsumerLoopPort(Port):
     mailbox of the task). Specification: consumer-loop.md. Its configuration is that of its barrier handler.
 
     The subpartitions are requested, and nothing is to be recovered. Sequence numbers of a channel begin at 0. Behind an
-    aligned or timeoutable barrier, the producer of a channel sends nothing until the channel is resumed. At most
-    `MOST_QUEUED` data buffers wait in one channel.
+    aligned or timeoutable barrier, the producer of a channel sends nothing until the channel is resumed; with the
+    capability `aligns-at-receiver` it sends records and ends, and `ConsumptionResumed` says that the task reads the
+    channel again. At most `MOST_QUEUED` data buffers wait in one channel.
 
     The task's thread runs mails and the default action; nobody else acts on what the channels contain. Signals:
     `ElementTaken` for every element that the task takes, in this order; a barrier as it was sent, also if it overtakes.

@@ -12,7 +12,7 @@ from conformance.components.consumer_loop.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.models.barriers import TIMEOUT
 from conformance.models.faults import WithFaults
-from conformance.ports import BarrierHandlerConfig, ConsumerLoopPort
+from conformance.ports import BarrierHandlerConfig, Capability, ConsumerLoopPort
 
 
 class ConsumerLoopScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
@@ -40,7 +40,9 @@ COMPONENT = Component(
         *[_make(faults=True)] * 2, _make(3, faults=True), *[_make(interleaving="fine", faults=True)] * 2,
     ),
     port_config=_port_config,
-    make_ledger=lambda config, capabilities: Ledger(_port_config(config), config.can_fail(ConsumerLoopPort)),
+    make_ledger=lambda config, capabilities: Ledger(
+        _port_config(config), config.can_fail(ConsumerLoopPort), Capability.ALIGNS_AT_RECEIVER in capabilities
+    ),
     needs=lambda config: config.needs_for_faults(),
     threads=("network", "timer", "task"),
     steps=tuple(STEPS.all),

@@ -85,13 +85,15 @@ class Ledger(PortLedger):
     """The signals of an operation of the task are noted in their order."""
 
     __slots__ = (
-        "act", "alignment", "arriving", "cancelled", "config", "hasty", "lanes", "lookers", "next_record", "passing",
-        "sending", "started", "subsumed", "upstream",
+        "act", "alignment", "aligns_at_receiver", "arriving", "cancelled", "config", "hasty", "lanes", "lookers",
+        "next_record", "passing", "senders", "sending", "started", "subsumed", "upstream",
     )  # fmt: skip
 
-    def __init__(self, config: BarrierHandlerConfig, can_fail: Places) -> None:
+    def __init__(self, config: BarrierHandlerConfig, can_fail: Places, aligns_at_receiver: bool = False) -> None:
+        """`aligns_at_receiver`: whether producers send behind an aligned barrier, too."""
         super().__init__(can_fail)
         self.config = config
+        self.aligns_at_receiver = aligns_at_receiver
         self.restore()
 
     def restore(self) -> None:
@@ -136,11 +138,15 @@ class Ledger(PortLedger):
         return not self.flying
 
     def left(self) -> list[int]:
-        """Returns the channels in which something was not taken."""
-        return [number for number, lane in enumerate(self.lanes) if lane.live or lane.urgent]
+        """Returns the channels in which something was not taken and does not wait behind a barrier that was."""
+        return [number for number, lane in enumerate(self.lanes) if lane.urgent or (lane.live and not lane.blocked)]
 
     def _open(self) -> None:
-        self.upstream.leave_open([lane.over for lane in self.lanes], blocked=True)
+        over = [lane.over for lane in self.lanes]
+        self.upstream.leave_open(over, blocked=True)
+        receives = self.aligns_at_receiver
+        self.senders = [number for number, it in enumerate(over) if not it] if receives else self.upstream.inputs
+        """The channels out of which records and ends may come."""
 
     # ---- the network and the timer -----------------------------------------------------------------------------------
     def begin_arrival(self, channel: int, element: Element) -> None:
@@ -225,6 +231,7 @@ class Ledger(PortLedger):
                 self._take(signal.channel, signal.element)
             elif type(signal) is ConsumptionResumed:
                 self.upstream.resume(signal.channel)
+                self.lanes[signal.channel].blocked = False
                 self._open()
             elif type(signal) is InputsCheckpointStarted:
                 self.alignment.started = signal.checkpoint
@@ -266,12 +273,18 @@ class Ledger(PortLedger):
 
     def _take(self, channel: int, element: Element) -> None:
         lane, alignment = self.lanes[channel], self.alignment
+        if lane.blocked and not element.data_type.has_priority:
+            before = self.upstream.blocked[channel]
+            if before == alignment.pending and before not in alignment.triggered:
+                self.act.behind = channel, before
         if isinstance(element, Buffer):
             begun = 0 if alignment.was_triggered_or_declined(alignment.current) else alignment.current
             if checkpoint := lane.behind(element.ids, begun):
                 self.act.behind = channel, checkpoint
         if not lane.process(element):
             self.act.out_of_turn = channel, element
+        if self.aligns_at_receiver and element.data_type.blocks_upstream:
+            lane.blocked = True
         if isinstance(element, EndOfPartition):
             if alignment.pending and not self.config.counts_ends:
                 self.act.must_decline.append(alignment.pending)

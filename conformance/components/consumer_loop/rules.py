@@ -86,23 +86,22 @@ def every_element_is_taken_once_in_its_turn(ledger: Ledger, seen: Acted) -> Judg
 
 @rule(*steps.ACTS, invariant="I-08", tickets=("FLINK-17568",), after_learning=True, signals=(ElementTaken,))
 def nothing_behind_a_barrier_is_processed_before_its_checkpoint(ledger: Ledger, seen: Acted) -> Judgement:
-    """A record that arrived behind an unaligned barrier is processed only after the task took the barrier, and its part
-    of the checkpoint if that is not over."""
+    """What arrived behind a barrier is processed only after the task took the barrier, and its part of the checkpoint
+    if that is not over."""
     if ledger.act.behind is None:
         return True
     channel, checkpoint = ledger.act.behind
-    owed = (
-        f"checkpoint {checkpoint} must begin before the records behind its barrier in channel {channel} are processed"
-    )
-    return Broken(FailureClass.PROTOCOL, owed, "such a record was processed first")
+    owed = f"checkpoint {checkpoint} must begin before what is behind its barrier in channel {channel} is processed"
+    return Broken(FailureClass.PROTOCOL, owed, "something of that was processed first")
 
 
 @rule(*steps.ACTS, invariant="I-08", after_learning=True, signals=(ConsumptionResumed,))
 def a_channel_is_resumed_when_its_checkpoint_is_over(ledger: Ledger, seen: Acted) -> Judgement:
-    """A channel whose producer waits behind a barrier is not resumed while the checkpoint of the barrier is in
-    progress."""
+    """A channel that waits behind a barrier is not resumed while the checkpoint of the barrier is in progress; if the
+    receiver aligns, not before it is triggered."""
     for channel, checkpoint in ledger.upstream.resumed:
-        if checkpoint and not ledger.alignment.is_obsolete(checkpoint):
+        began = ledger.aligns_at_receiver and checkpoint in ledger.alignment.triggered
+        if checkpoint and not began and not ledger.alignment.is_obsolete(checkpoint):
             owed = f"channel {channel} must wait until checkpoint {checkpoint} is over"
             return Broken(FailureClass.PROTOCOL, owed, "the channel was resumed")
     return True

@@ -38,19 +38,19 @@ def has_room(ledger: Ledger) -> Sequence[tuple[int]]:
     """Channels in which a record may arrive: its producer has credit, and has not ended its data."""
     return [
         (number,)
-        for number in ledger.upstream.inputs
+        for number in ledger.senders
         if not (lane := ledger.lanes[number]).data_ended and len(lane.records) - lane.processed < MOST_QUEUED
     ]
 
 
 def ends_data(ledger: Ledger) -> Sequence[tuple[int]]:
     """Channels whose data may end."""
-    return [(number,) for number in ledger.upstream.inputs if not ledger.lanes[number].data_ended]
+    return [(number,) for number in ledger.senders if not ledger.lanes[number].data_ended]
 
 
 def ends(ledger: Ledger) -> Sequence[tuple[int]]:
     """Channels that may end: those whose data has ended."""
-    return [(number,) for number in ledger.upstream.inputs if ledger.lanes[number].data_ended]
+    return [(number,) for number in ledger.senders if ledger.lanes[number].data_ended]
 
 
 def started(ledger: Ledger) -> Sequence[tuple[int]]:
