@@ -44,8 +44,8 @@ def test_faults_are_armed_in_some_configuration(component):
 
 def test_a_sentence_about_a_failure_is_found_and_a_refusal_is_not():
     rule = (
-        "**X1 The writer fails.** *When* [the writer](w.md#W1) fails: an error of kind *io*. The task goes on. *If* it "
-        "is released: an error of kind *state*. Then no error is lost. (Flink: it fails there.)"
+        "**X1 The writer fails.** *When* [the writer](writer.md#W1) fails: an error of kind *io*. The task goes on. "
+        "*If* it is released: an error of kind *state*. Then no error is lost. (Flink: it fails there.)"
     )
     assert list(sentences(rule)) == [
         "**X1 The writer fails.** *When* the writer fails: an error of kind *io*.", "Then no error is lost.",
