@@ -191,7 +191,10 @@ class Side(Lane):
         del (self.urgent if element.data_type.has_priority else self.live)[0]
         if self.local:
             self.notice(element)
-        self.blocked |= element.data_type.blocks_upstream
+        if element.data_type.blocks_upstream:
+            self.blocked = True
+            for sent in self.urgent if self.shut() else ():  # they came during this poll, perhaps when it was shut
+                sent.silent = True
         if type(element) is RecoveryCompletion:
             self.completion_taken = True
             self.resumed = False
