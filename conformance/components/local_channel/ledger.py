@@ -131,8 +131,9 @@ class Ledger(PortLedger):
         return PRODUCER in self.faults.armed
 
     def error_waits(self) -> bool:
-        """Returns whether nothing stands in front of the error of a producer that has failed but its data."""
-        behind = self.lane.is_hiding() or self.lane.end_left or self.lane.blocked
+        """Returns whether nothing stands in front of the error of a producer that has failed but its data: also if the
+        subpartition is blocked."""
+        behind = self.lane.is_hiding() or self.lane.end_left
         return self.producer_has_failed() and not self.released and not behind
 
     def something_waits(self) -> bool:
