@@ -77,6 +77,14 @@ def states_in_words(states: Sequence[ports.OperatorState]) -> str:
     return " | ".join(map(state_in_words, states)) or "no subtask"
 
 
+def taken_in_words(one: ports.PartTaken) -> str:
+    """Describes how a task has taken its part: `unaligned, 3 in flight, alignment of 10`, or `nothing said`."""
+    parts = [] if one.unaligned is None else ["unaligned" if one.unaligned else "aligned"]
+    parts += [] if one.persisted is None else [f"{one.persisted} in flight"]
+    parts += [] if one.alignment is None else [f"alignment of {one.alignment}"]
+    return ", ".join(parts) or "nothing said"
+
+
 _SPLITS = listed("split")
 
 
@@ -89,6 +97,10 @@ def checkpoint_in_words(one: ports.JobCheckpoint) -> str:
     parts += [
         f"{at.side.value} of edge {at.edge} from {at.producer} to {at.consumer}: {runs_in_words(at.records)}"
         for at in one.in_flight
+    ]
+    parts += [
+        f"taken by vertex {vertex}: {' | '.join(map(taken_in_words, said)) or 'no subtask'}"
+        for vertex, said in enumerate(one.taken)
     ]
     parts += [f"kept at {one.location}"] if one.location else []
     return "; ".join(parts)

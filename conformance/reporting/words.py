@@ -111,7 +111,7 @@ def outcome_in_words(outcome: Outcome, kind: AnyStep | None = None) -> str:
     if outcome.value is None:
         return "done" if kind is None or kind.answers in (None, type(None)) else "nothing"
     if kind is not None and kind.in_words is not None and _has_type(outcome.value, kind.answers):
-        return shortened(plain(kind.in_words(outcome.value)), 7 * LONGEST)
+        return shortened(plain(kind.in_words(outcome.value)), 10 * LONGEST)
     return value_in_words(outcome.value)
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from conformance.components.pipeline.graph import STATELESS, Graph, Path
 from conformance.components.pipeline.records import Records, differences, named, unordered
 from conformance.driver import FailureClass
+from conformance.models.words import many
 from conformance.ports import (
     RECORDS_OF_A_SPLIT,
     CheckpointKind,
@@ -226,7 +227,7 @@ class Contents:
             for subtask, task in enumerate(said):
                 at, name = (vertex, subtask), f"subtask {subtask} of vertex {vertex}"
                 if task.persisted is not None and task.persisted != stored[at]:
-                    yield f"it holds {stored[at]} records in flight of {name}", f"that says {task.persisted}"
+                    yield f"it holds {many(stored[at], 'record')} in flight of {name}", f"that says {task.persisted}"
                 if task.unaligned is False and stored[at]:
                     yield f"it holds records in flight of {name}, so it is unaligned there", "that says that it is not"
                 if task.unaligned and waits:

@@ -7,6 +7,7 @@ property that it breaks.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -291,8 +292,9 @@ class Ledger(PortLedger):
             for slug, how, owed, observed in contents.wrong(earlier, checkpoints.contents(before), runs):
                 self.say(slug, how, f"checkpoint {checkpoint}: {owed}", observed)
             if value.taken:
-                times_out = one.took >= self.config.settings.alignment_timeout
-                for owed, observed in contents.wrongly_taken(one.took, times_out):
+                took = one.took if self.threads.steps else sys.maxsize  # else nobody knows when it was complete
+                times_out = took >= self.config.settings.alignment_timeout
+                for owed, observed in contents.wrongly_taken(took, times_out):
                     slug = "an-acknowledgement-says-how-a-checkpoint-was-taken"
                     self.say(slug, CORRUPTED, f"checkpoint {checkpoint}: {owed}", observed)
 
