@@ -80,7 +80,7 @@ campaign-nightly: venv ## a campaign of MINUTES minutes into build/night, compar
 
 # The campaign of the tests is small: the tests search longer themselves.
 test: STEPS := 100000
-test: TAKES := make test: about 9 minutes on two idle cores, without the installation.
+test: TAKES := make test: about 10 minutes on two idle cores, without the installation.
 # Many tests start processes. Compiled once, each of them starts in half the time, also if Python may not write bytecode.
 test: campaign ## the test command: a small campaign, then every test that needs no JDK and no patience
 	$(BIN)/python -m compileall -q conformance reference_impl strategies tests

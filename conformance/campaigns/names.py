@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -18,8 +19,14 @@ Find = Callable[[str], Implementation]
 
 
 def name_of(found: Any) -> str:
-    """Return the name `module:object` under which another process finds a class or a function."""
-    return f"{found.__module__}:{found.__qualname__}"
+    """Return the name `module:object` under which another process finds a class or a function.
+
+    What `python -m` runs is `__main__` in its own process only.
+    """
+    module = found.__module__
+    if module == "__main__" and (spec := sys.modules[module].__spec__) is not None:
+        module = spec.name
+    return f"{module}:{found.__qualname__}"
 
 
 def object_of(name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, astuple
 
 from conformance.driver.judgement import Broken, FailureClass, Judgement, Level
 from conformance.driver.ledger import PortLedger
@@ -37,10 +37,11 @@ def looks_closely(kind: AnyStep) -> bool:
 
 def _as_the_interface_says(ledger: PortLedger, seen: Seen[Any]) -> Judgement:
     """Judges how much is held, and a release of what was released. The driver judges errors and types at each step."""
-    if type(seen.value) is Resources:
-        for what, held in asdict(seen.value).items():
-            if held is not None and held < 0:
-                return Broken(FailureClass.PROTOCOL, f"no number of {what} is below zero", f"the number is {held}")
+    value = seen.value
+    if type(value) is Resources:
+        if any(held is not None and held < 0 for held in astuple(value)):
+            what, held = next((what, held) for what, held in asdict(value).items() if held is not None and held < 0)
+            return Broken(FailureClass.PROTOCOL, f"no number of {what} is below zero", f"the number is {held}")
     elif ledger.phase == "failed" and seen.signals:
         owed = "a second release changes nothing, so it must notify nobody"
         return Broken(FailureClass.PROTOCOL, owed, "it notified somebody of something")

@@ -24,6 +24,7 @@ from msgspec import Struct
 from conformance.components import COMPONENTS
 from conformance.engines.works import Over
 from conformance.ports import known_bugs, legal_variants
+from conformance.ports.changes import read_catalogue
 from conformance.reporting.markdown import cell, table
 from conformance.system.writing import write_text
 from tests.hunts.keeping import kept_over
@@ -75,9 +76,6 @@ class Tried(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     """If none of its component did: in which scenario of it the history was not the reference's; 0: in none."""
     broke: str = ""
     """The error with which the suite itself ended, which finds nothing."""
-    run: str = ""
-    change: str = ""
-    """For survivors, until they are in a catalogue."""
     now: str = ""
     """The known bug or legal variant that it is today."""
     ruling: str = ""
@@ -100,10 +98,7 @@ class Record(Struct, frozen=True, forbid_unknown_fields=True):
 def read(folder: Path) -> Iterator[tuple[str, Defect]]:
     """Yield the defects in a folder, each with its component. Raises: ValueError."""
     for file in sorted(folder.rglob("*.toml")):
-        try:
-            defects = msgspec.toml.decode(file.read_bytes(), type=Defects)
-        except msgspec.DecodeError as error:
-            raise ValueError(f"{file.name}: {error}") from error
+        defects = read_catalogue(file, Defects)
         for one in defects.defect:
             yield defects.component, one
 
@@ -133,7 +128,7 @@ def try_all(
         elsewhere = next((f"{name}: {other.found_by}" for name, other in others.items() if other.found_by), "")
         mine = looked[one.change, component]
         broke = seen.broke or next((other.broke for other in (mine, *others.values()) if other.broke), "")
-        found.append(Tried(*about, "", seen.scenarios, elsewhere, mine.differs, broke, one.run, one.change))
+        found.append(Tried(*about, "", seen.scenarios, elsewhere, mine.differs, broke))
     return found
 
 

@@ -98,11 +98,14 @@ def failed(tree: Path, tests: Sequence[str], seconds: float) -> str:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
 
-    done = subprocess.run(
-        [*pytest_command(tree), "-x", "-q", "--no-header", "-rfE", *tests],
-        cwd=tree, env=variables(tree), capture_output=True, text=True, check=False, preexec_fn=limit,
-        timeout=60 + 20 * seconds,
-    )  # fmt: skip
+    try:
+        done = subprocess.run(
+            [*pytest_command(tree), "-x", "-q", "--no-header", "-rfE", *tests],
+            cwd=tree, env=variables(tree), capture_output=True, text=True, check=False, preexec_fn=limit,
+            timeout=60 + 20 * seconds,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:  # it waits, and takes no processor time
+        return "does not end"
     if done.returncode == 0:
         return ""
     if done.returncode < 0:

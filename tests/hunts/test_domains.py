@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 from msgspec import Struct
 
 from conformance.engines.interruption import NEVER
@@ -54,3 +59,14 @@ def test_the_scenarios_of_a_component_are_noted_and_shown():
     page = report({"deque": drawn}, {"deque": "An element is removed once."})
     assert "An element is removed once." in page
     assert "| remove: handle and before | equal |" in page
+
+
+def test_the_command_draws_in_processes_that_know_no_main(tmp_path):
+    command = [sys.executable, "-m", "tests.hunts.domains", "page.md", "--into", "kept", "--component", "deque"]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [*command, "--scenarios", "5"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "| deque | 5 |" in (tmp_path / "page.md").read_text(encoding="utf-8")

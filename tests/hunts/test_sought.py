@@ -8,7 +8,7 @@ from conformance.engines.interruption import NEVER
 from conformance.engines.position import unfollowed
 from conformance.ports import UnusableImplementation
 from tests.hunts import sought
-from tests.hunts.sought import CANNOT_BE_LOADED, Seen, Sought, limited
+from tests.hunts.sought import CANNOT_BE_LOADED, Seen, Sought
 
 COUNT = """--- network/prioritized_deque.py
 @@ def poll
@@ -56,12 +56,3 @@ def test_an_operation_that_does_not_end_fails(monkeypatch):
 def test_a_change_that_does_not_fit_is_an_error():
     with pytest.raises(UnusableImplementation, match=r"network/prioritized_deque\.py"):
         seek(COUNT.replace("- 1, 0)", "- 1, 5)"))
-
-
-def test_what_hangs_ends():
-    def hang():
-        while True:
-            pass
-
-    with pytest.raises(TimeoutError), limited(0.1):
-        hang()

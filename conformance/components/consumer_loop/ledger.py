@@ -85,8 +85,8 @@ class Ledger(PortLedger):
     """The signals of an operation of the task are noted in their order."""
 
     __slots__ = (
-        "act", "alignment", "aligns_at_receiver", "arriving", "cancelled", "config", "hasty", "lanes", "lookers",
-        "next_record", "passing", "senders", "sending", "started", "subsumed", "upstream",
+        "act", "alignment", "aligns_at_receiver", "arriving", "cancelled", "config", "lanes", "lookers",
+        "next_record", "passing", "senders", "sending", "started", "subsumed", "unaligned", "upstream",
     )  # fmt: skip
 
     def __init__(self, config: BarrierHandlerConfig, can_fail: Places, aligns_at_receiver: bool = False) -> None:
@@ -110,7 +110,7 @@ class Ledger(PortLedger):
         """Whether an arrival is in flight."""
         self.cancelled: list[int] = []
         """The checkpoints of which a cancel marker was taken."""
-        self.hasty: list[int] = []
+        self.unaligned: list[int] = []
         """Those of which an unaligned barrier was sent."""
         self.passing = 0
         """How much time is passing: the task may see it before the operation in which it passes has ended."""
@@ -161,7 +161,7 @@ class Ledger(PortLedger):
         if isinstance(element, Barrier):
             self.upstream.begin(element.checkpoint, element.alignment)
             if element.alignment is UNALIGNED:
-                self.hasty.append(element.checkpoint)
+                self.unaligned.append(element.checkpoint)
         elif isinstance(element, Buffer):
             self.next_record += 1
         self._open()
@@ -269,7 +269,7 @@ class Ledger(PortLedger):
         return False
 
     def _may_be_unaligned(self, checkpoint: int) -> bool:
-        return checkpoint in self.hasty or self.upstream.is_overdue(checkpoint, self.passing)
+        return checkpoint in self.unaligned or self.upstream.is_overdue(checkpoint, self.passing)
 
     def _take(self, channel: int, element: Element) -> None:
         lane, alignment = self.lanes[channel], self.alignment

@@ -47,7 +47,7 @@ def _expire(ledger: Ledger) -> Any:
 def _last(ledger: Ledger) -> Any:
     if not ledger.is_live() or ledger.tries >= MOST_TRIES or ledger.stopped or ledger.cancelled:
         return None
-    covered = ledger.is_covered() and not ledger.has_all_ended() and ledger.failures.are_got_over()
+    covered = ledger.is_covered() and not ledger.has_all_ended() and not ledger.failures.lost_trigger
     for sink in ledger.sinks if covered else ():  # some engines commit with the next checkpoint
         covered = covered and (not ledger.not_committed(sink) or ledger.is_due(sink))
     return None if covered else steps.trigger(CheckpointKind.ALIGNED.value)

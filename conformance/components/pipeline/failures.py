@@ -33,7 +33,7 @@ class Failures:
     """What was made to fail in one job."""
 
     __slots__ = (
-        "_excuses", "asked", "blocking", "certain", "count", "counted", "credit", "got_over", "ledger", "lost",
+        "_excuses", "asked", "certain", "count", "counted", "credit", "ledger", "lost", "lost_trigger",
         "must_restart", "overdue",
     )  # fmt: skip
 
@@ -43,10 +43,10 @@ class Failures:
         """How much has failed."""
         self.lost: list[str] = []
         """The threads whose messages were lost."""
-        self.got_over = 0
-        """How many of them were lost before a checkpoint was triggered that has completed."""
-        self.blocking = 0
-        """How many were lost up to the last one that can have been the trigger of one that has not completed."""
+        self.lost_trigger = 0
+        """How many were lost up to the last that may have been the trigger of a checkpoint, if a channel may be blocked
+        for that checkpoint; 0: none is. It is blocked until the barrier of a newer one comes in the others, also if the
+        checkpoint has expired (J15)."""
         self.asked: Counter[FailureStruck] = Counter()
         """How often each failure may strike that was asked for."""
         self._excuses: list[tuple[str, set[int] | None]] = []
@@ -64,17 +64,17 @@ class Failures:
         """Returns how many messages were lost."""
         return len(self.lost)
 
-    def are_got_over(self) -> bool:
-        """Returns whether no channel can be blocked for a checkpoint whose trigger was lost. It stays blocked until the
-        barrier of a newer one comes in the others, also if the checkpoint has expired."""
-        return self.got_over >= self.blocking
-
     def lose(self, thread: str) -> None:
         """Notes that a message was lost."""
         self.lost.append(thread)
         self.credit += 1
         if not all(one.is_completed for one in self.ledger.checkpoints.known.values()):
-            self.blocking = len(self.lost)
+            self.lost_trigger = len(self.lost)
+
+    def barriers_came(self, losses: int) -> None:
+        """Notes that a checkpoint has completed that was triggered when so many messages were lost."""
+        if losses >= self.lost_trigger:
+            self.lost_trigger = 0
 
     def strike(self, signal: FailureStruck) -> None:
         """Notes that something fails."""

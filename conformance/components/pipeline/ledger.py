@@ -133,8 +133,9 @@ class Ledger(PortLedger):
         return self.phase == "live" and not self.threads.awake
 
     def is_settled(self) -> bool:
-        """Returns whether, besides, nothing holds records up: no operator stands still, and no channel is blocked."""
-        return not self.throttled and self.is_idle() and self.failures.are_got_over()
+        """Returns whether, besides, nothing holds records up: no operator stands still, and no channel can be blocked
+        for a checkpoint whose trigger was lost."""
+        return not self.throttled and self.is_idle() and not self.failures.lost_trigger
 
     def is_recovering(self) -> bool:
         """Returns whether a task restores."""
@@ -256,7 +257,7 @@ class Ledger(PortLedger):
             self.say("ids-of-checkpoints-increase", PROTOCOL, f"an id is larger than {checkpoints.newest}, the largest"
                      " so far", f"checkpoint {number} was triggered")  # fmt: skip
         losses = self.failures.losses
-        out = self.threads.was_idle and not self.throttled and not self.stopping and self.failures.are_got_over()
+        out = self.threads.was_idle and not self.throttled and not self.stopping and not self.failures.lost_trigger
         one = Checkpoint(
             number, CheckpointKind(kind), self.origin, self.now, self.threads.clock, self.attempt,
             self.failures.count, losses,
@@ -327,7 +328,7 @@ class Ledger(PortLedger):
         self._acknowledged(one)
         if one.during_recovery and self.is_recovering():
             self.sights.add("a-checkpoint-completed-during-recovery")
-        self.failures.got_over = max(self.failures.got_over, one.losses)
+        self.failures.barriers_came(one.losses)
         one.is_completed, one.losses, one.took = True, self.failures.losses, self.now - one.at
         if one.number == self.stopping:
             self.stopping, self.stopped = 0, one.number
