@@ -16,7 +16,7 @@ from conformance.engines.search import seeds
 from conformance.ports import Capability, OutputState, StateStatus
 from reference_impl.design import PUSHED
 from reference_impl.implementation import Reference
-from tests.engines.test_divergence import FarAway
+from tests.engines.far import FarAway
 
 TIMEOUTS = ("aligned_timeout", "convert_to_priority")
 READS = [name for name, one in COMPONENTS.items() if hasattr(one.port, "persisted")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -21,7 +20,6 @@ from conformance.ports import (
     Availability,
     Barrier,
     BufferAndBacklog,
-    Capability,
     CheckpointReason,
     CreditAnnounced,
     DataAvailable,
@@ -30,12 +28,12 @@ from conformance.ports import (
     Implementation,
     Next,
     Outcome,
-    PortError,
     PriorityAvailable,
     Resources,
     find_implementation,
 )
 from conformance.scenarios import Entry
+from tests.engines.far import FarAway
 from tests.implementations import NothingToMake, With
 
 ANNOUNCED = ("priority available", "no signal")
@@ -130,49 +128,6 @@ def test_hypothesis_can_choose_the_scenarios():
     assert comparison is not None
     assert comparison.compared == checked.tally.scenarios >= 20
     assert comparison.divergences == ()
-
-
-class FarAway(Implementation):
-    """Another implementation, asked in whole scenarios; counts the messages of both kinds."""
-
-    name = "far-away"
-
-    def __init__(self, near: str) -> None:
-        self.near = find_implementation(near)
-        self.messages = self.ports = 0
-
-    @property
-    def capabilities(self) -> frozenset[Capability]:
-        return self.near.capabilities
-
-    def components(self):
-        def make(config: Any) -> Any:
-            self.ports += 1
-            return self.near.components()["subpartition"](config)
-
-        return {"subpartition": make}
-
-    @property
-    def batch(self):
-        return self._batch
-
-    def _batch(self, component, config, calls):
-        self.messages += 1
-        factory = self.near.components()[component]
-        port: Any = None
-        outcomes = []
-        for name, *arguments in calls:
-            value, error = None, None
-            try:
-                if name == "new":
-                    port = factory(*arguments)
-                else:
-                    value = getattr(port, name)(*arguments)
-            except PortError as raised:
-                error = Error(raised.kind, raised.reason, raised.checkpoint_reason)
-            outcomes.append(Outcome(value, tuple(port.signals), error))
-            port.signals.clear()
-        return outcomes
 
 
 def test_far_away_a_scenario_is_one_message():

@@ -7,15 +7,17 @@ from pathlib import Path
 import pytest
 
 from conformance.components import COMPONENTS
-from conformance.driver import FINISH, RUN, Program, World, run_scenario
+from conformance.driver import FINISH, ONE_ORDER, RUN, Program, World, run_scenario
 from conformance.engines import read_scenario
 from conformance.engines.digest import Recogniser
+from conformance.engines.expanding import Expander
 from conformance.engines.explore import Explorer
 from conformance.engines.optimum import Optimum, optimum
 from conformance.engines.recognition import Recognition
 from conformance.engines.scope import Scope, ScopeError, scope_of
 from conformance.ports import find_implementation, find_known_bug
 from conformance.scenarios import Scenario
+from tests.engines import toy, toy_gate
 
 
 def explorer(component, implementation="reference", drain=True, recognition=Recognition.EXACT, **scope):
@@ -223,3 +225,43 @@ def test_a_wide_hash_recognises_the_same_states(component, scope):
     hashed = explorer(component, recognition=Recognition.HASH, **scope).explore()
     assert (hashed.states, hashed.transitions, hashed.depth) == (exact.states, exact.transitions, exact.depth)
     assert hashed.complete
+
+
+def order_of_locks(depth, **scope):
+    """Explores a toy one of whose threads takes the lock of a channel before that of the gate, and another after it."""
+    explored = Explorer(toy.broken("lock-order"), Scope(toy_gate.ToyConfig(1), scope), drain=False)
+    return [one for one in explored.explore(depth=depth).found if one.slug == ONE_ORDER]
+
+
+def test_orders_of_locks_that_contradict_each_other_only_in_different_runs_are_found():
+    (found,) = order_of_locks(depth=2)
+    assert found.signature == (ONE_ORDER, "deadlocked", "across-runs")
+    assert found.observed.startswith("in different runs: ")
+    assert "takes the gate lock and then the channel 0 lock" in found.observed
+    assert not found.scenario.steps
+    assert not order_of_locks(depth=1)
+
+
+def test_orders_of_locks_that_contradict_each_other_in_one_run_are_found_there():
+    found = order_of_locks(depth=3)
+    assert found
+    assert all(one.signature[2] != "across-runs" and one.scenario.steps for one in found)
+
+
+@pytest.mark.parametrize("recognition", list(Recognition))
+def test_states_are_told_apart_by_their_counts_and_by_the_orders_of_their_locks_too(recognition):
+    expander = Expander(toy.broken("lock-order"), Scope(toy_gate.ToyConfig(1), {}), recognition=recognition)
+
+    def key(*steps, counts=(1, 0), orders=True):
+        expander.orders_matter = orders
+        world = expander.reach(steps)
+        found = expander._key(world, counts)
+        world.close()
+        return found
+
+    once, twice = [("push", 0), ("take",)], [("push", 0), ("take",), ("push", 0), ("take",)]
+    assert key(*once) == key(*once)
+    assert key(*once) != key(*once, counts=(0, 1))
+    assert key(*once) != key(*twice)
+    assert key(("convert", 0)) != key(("convert", 0), orders=False)
+    assert key(("push", 0)) == key(("push", 0), orders=False)

@@ -1,13 +1,16 @@
 """A plugin of pytest that writes how much processor time each test takes, with its fixtures, and whether it passed.
 
-python -m pytest -p tests.hunts.durations --durations-into FILE
+python -m pytest -p tests.hunts.durations --durations-into FILE --durations-most 8
+
+A function that takes more than the given seconds, with all its parameters, is stopped, and counts as one that failed.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
-from time import process_time
 
 import msgspec
 import pytest
@@ -17,34 +20,55 @@ from conformance.system.writing import write_text
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--durations-into", type=Path, default=None)
+    parser.addoption("--durations-most", type=float, default=60.0)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if (file := config.getoption("--durations-into")) is not None:
-        config.pluginmanager.register(Durations(file))
+        config.pluginmanager.register(Durations(file, config.getoption("--durations-most")))
+
+
+def _used() -> float:
+    """Return the processor time of this process and of those that it waited for."""
+    return sum(os.times()[:4])
+
+
+def _too_long(number: int, frame: object) -> None:
+    pytest.fail("it takes too long")
 
 
 class Durations:
     """The seconds of each test that passed, by the node without its parameters; a function counts whole."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, most: float) -> None:
         self.file = file
+        self.most = most
         self.seconds: dict[str, float] = {}
         self.unusable: set[str] = set()
 
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        if self.seconds.get(item.nodeid.partition("[")[0], 0.0) > self.most:
+            pytest.skip("it takes too long")
+
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        began = process_time()
+        began = _used()
+        signal.signal(signal.SIGPROF, _too_long)
+        signal.setitimer(signal.ITIMER_PROF, self.most)
         try:
             return (yield)
         finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
             node = item.nodeid.partition("[")[0]
-            self.seconds[node] = self.seconds.get(node, 0.0) + process_time() - began
+            self.seconds[node] = self.seconds.get(node, 0.0) + _used() - began
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if not report.passed:
             self.unusable.add(report.nodeid.partition("[")[0])
 
     def pytest_sessionfinish(self) -> None:
-        usable = {node: round(seconds, 3) for node, seconds in self.seconds.items() if node not in self.unusable}
+        usable = {
+            node: round(seconds, 3) for node, seconds in self.seconds.items()
+            if node not in self.unusable and seconds <= self.most
+        }  # fmt: skip
         write_text(self.file, msgspec.json.format(msgspec.json.encode(usable), indent=1).decode())
