@@ -30,7 +30,7 @@ PYTEST      := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release pace bench kill-matrix likely-causes reach faults domains hunt suite-mutants hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example campaign-bugs campaign-nightly
+.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release pace bench kill-matrix likely-causes reach faults domains ablation hunt suite-mutants hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example campaign-bugs campaign-nightly
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -218,6 +218,9 @@ likely-causes: venv ## how well findings are grouped by likely cause, on all kno
 
 reach: venv ## which known bugs of the others each component finds, into reports/
 	$(BIN)/python -m tests.hunts.reach reports/reach.md --into build/reach --processes $(PROCESSES)
+
+ablation: venv ## what each prefix, bias and manner of a search is good for, on known bugs, into reports/; hours
+	$(BIN)/python -m tests.hunts.ablation reports/ablation.md --into build/ablation --processes $(PROCESSES)
 
 domains: venv ## which values a search draws, and which never together, into reports/
 	$(BIN)/python -m tests.hunts.domains reports/domains.md --into build/domains --processes $(PROCESSES)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from conformance.driver import Component, Program, Property, Setting
 from conformance.engines.exercise import can, cells, shown
 from conformance.engines.manners import WEIGHTED
-from conformance.engines.search import Manner, Scene, Search, Shaped, Tables, tables
+from conformance.engines.search import Manner, Scene, Search, Shaped, Tables, one_of, tables
 from conformance.engines.tally import Tally
 
 SHARE = 2 / 3
@@ -87,9 +87,9 @@ def _fitting(program: Program, shaped: Shaped, where: Setting) -> list[Any]:
 def _perform(search: Search, scene: Scene) -> None:
     world, shaped, draw = scene.world, scene.shaped, scene.draw
     if shaped.prefixes and draw() < shaped.prefixed:
-        search.begin(world, shaped.prefixes, draw)
+        search.begin(world, one_of(shaped.prefixes, draw))
     by_phase = _tables(search.program, shaped, scene.given)
-    search.draw_life(world, by_phase, WEIGHTED, scene.length, draw)
+    search.draw_life(world, by_phase, search.habit(world.config, WEIGHTED, draw), scene.length, draw)
 
 
 def _tables(program: Program, shaped: Shaped, slug: str | None) -> Tables:

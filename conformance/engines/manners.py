@@ -19,7 +19,7 @@ from typing import Any
 
 from conformance.driver import RUN, Program, World
 from conformance.engines.corpus import corpus
-from conformance.engines.search import EVEN, Manner, Scene, Search, Shaped, Table, Tables, tables
+from conformance.engines.search import EVEN, Manner, Scene, Search, Shaped, Table, Tables, one_of, tables
 from conformance.scenarios import Step
 from conformance.scheduling import Thread
 
@@ -74,17 +74,23 @@ def _stored_config(program: Program, shaped: Shaped, draw: Draw) -> tuple[Any, A
     return one.config, (one.steps, other.steps)
 
 
+def _life(search: Search, scene: Scene, by_phase: Tables, length: int, manner: float = WEIGHTED) -> None:
+    """Perform steps from these tables, with threads that take turns as is usual in a manner. Raises: Violation."""
+    habit = search.habit(scene.world.config, manner, scene.draw)
+    search.draw_life(scene.world, by_phase, habit, length, scene.draw)
+
+
 def _uniform(search: Search, scene: Scene) -> None:
-    search.draw_life(scene.world, scene.shaped.tables(0.0, scene.draw), 0.0, scene.length, scene.draw)
+    _life(search, scene, scene.shaped.tables(0.0, scene.draw), scene.length, 0.0)
 
 
 def _weighted(search: Search, scene: Scene) -> None:
-    search.draw_life(scene.world, _declared(scene), WEIGHTED, scene.length, scene.draw)
+    _life(search, scene, _declared(scene), scene.length)
 
 
 def _prefixed(search: Search, scene: Scene) -> None:
     if scene.shaped.prefixes:
-        search.begin(scene.world, scene.shaped.prefixes, scene.draw)
+        search.begin(scene.world, one_of(scene.shaped.prefixes, scene.draw))
     _weighted(search, scene)
 
 
@@ -93,7 +99,7 @@ def _swarm(search: Search, scene: Scene) -> None:
     by_phase = scene.shaped.kept.get(number)
     if by_phase is None:
         by_phase = scene.shaped.kept[number] = _subset(search.program, scene.shaped, number)
-    search.draw_life(scene.world, by_phase, WEIGHTED, scene.length, scene.draw)
+    _life(search, scene, by_phase, scene.length)
 
 
 def _subset(program: Program, shaped: Shaped, number: int) -> Tables:
@@ -142,13 +148,13 @@ def _in_bouts(search: Search, scene: Scene, changes: Callable[[], Change], most:
     """
     world, component, draw = scene.world, search.program.component, scene.draw
     if scene.shaped.prefixes and draw() < scene.shaped.prefixed:
-        search.begin(world, scene.shaped.prefixes, draw)
+        search.begin(world, one_of(scene.shaped.prefixes, draw))
     turned = component.turned
     if turned is not None and turned.needs <= search.program.capabilities:
         while len(world.performed) < scene.length:
             before = len(world.performed)
             search.draw_by_priority(world, turned, _declared(scene), draw, most)
-            search.draw_life(world, _declared(scene), WEIGHTED, len(world.performed) + 2, draw)
+            _life(search, scene, _declared(scene), len(world.performed) + 2)
             if len(world.performed) == before:
                 return
     elif world.config.interleaving != "fine":
@@ -206,7 +212,7 @@ def _mutated(search: Search, scene: Scene) -> None:
         other_operands = draw() < _CHANGED and step[0] in world.moves
         if wanted := _enabled(world, step[:1] if other_operands else step, draw):
             world.perform(wanted)
-    search.draw_life(world, _declared(scene), WEIGHTED, floor(draw() * scene.length), draw)
+    _life(search, scene, _declared(scene), floor(draw() * scene.length))
 
 
 def _enabled(world: World, step: Step, draw: Draw) -> Step | None:

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor
 from random import Random
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
 from conformance.driver import (
     FINISH,
@@ -53,6 +54,10 @@ is intended to be rare, as the end of a run is."""
 _DECLARED, _BIASED = 0.55, 0.8
 """Up to the first share, scenarios have the declared weights, up to the second one of the biases; the others have
 random weights of their own."""
+PARTS: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {"even": (0.0, EVEN), "declared": (EVEN, _DECLARED), "biased": (_DECLARED, _BIASED), "swarm": (_BIASED, 1.0)}
+)
+"""The manners that a search mixes, each with the numbers that stand for it."""
 _LONG = 0.7
 """The share of scenarios that may have the full length. The others end earlier, because the drain judges only the state
 in which a run ends."""
@@ -110,6 +115,33 @@ _PREEMPTED = 0.15
 which they are allowed."""
 
 
+class Mix(NamedTuple):
+    """What a search mixes. Another mixture than the usual one is for finding out what a part of it is good for."""
+
+    without: str = ""
+    """One of `PARTS`, whose scenarios are drawn in the other manners, in proportion; empty: all are used."""
+    long: float = _LONG
+    windowed: float = _WINDOWED
+    habits: tuple[Habit, ...] = HABITS
+
+    def manner(self, number: float) -> float:
+        """Return the number of the manner that is used where this one was drawn."""
+        start, end = PARTS.get(self.without, (1.0, 1.0))
+        if not start <= number < end:
+            return number
+        other = (number - start) / (end - start) * (1 - (end - start))
+        return other if other < start else other + (end - start)
+
+
+USUAL = Mix()
+T = TypeVar("T")
+
+
+def one_of(options: Sequence[T], draw: Callable[[], float]) -> T:
+    """Draw one of these, each as often."""
+    return options[floor(draw() * len(options))]
+
+
 class Shaped:
     """How the scenarios of one shape of a component are drawn."""
 
@@ -127,6 +159,20 @@ class Shaped:
             if length > LENGTH and stretch * LENGTH <= length
         ]
         """The lives of a long scenario; empty if scenarios have one life."""
+
+
+class Course(NamedTuple):
+    """What is drawn of a scenario before its first step."""
+
+    config: Any
+    by_phase: Tables
+    length: int
+    """The largest number of steps, without those of the prefix and of the window."""
+    prefix: tuple[Step, ...]
+    windowed: bool
+    """Whether there is a window behind the prefix in which threads work by priorities."""
+    habit: Habit
+    """Of use only if operations pause. A long scenario draws one for each part of a life instead."""
 
 
 class Scene(NamedTuple):
@@ -159,13 +205,19 @@ class Manner:
 class Search:
     """Makes and runs random scenarios of one component on one implementation."""
 
-    def __init__(self, program: Program, length: int = LENGTH, only: Tables | None = None) -> None:
-        """With `only`, every scenario is drawn from these tables."""
+    def __init__(
+        self, program: Program, length: int = LENGTH, only: Tables | None = None,
+        searched: Sequence[Shape] | None = None, mix: Mix = USUAL,
+    ) -> None:  # fmt: skip
+        """With `only`, every scenario is drawn from these tables. `searched`: the shapes, if they have other weights,
+        biases or prefixes than the component declares."""
         self.program = program
         self.length = length
+        self._mix = mix
         component = program.component
         there = {component.settings.shape(one) for one in program.configs}
-        self._shapes = [Shaped(program, one, length, only) for one in component.searched if one.name in there]
+        shapes = component.searched if searched is None else searched
+        self._shapes = [Shaped(program, one, length, only) for one in shapes if one.name in there]
 
     def run(
         self, seed: str, record: bool = False, harmless: Known | None = None, by: Manner | None = None
@@ -176,27 +228,20 @@ class Search:
         """
         program, component = self.program, self.program.component
         draw = Random(seed).random
-        shapes = self._shapes
-        shaped = shapes[floor(draw() * len(shapes))] if len(shapes) > 1 else shapes[0]
+        shaped = self._shape(draw)
         if by is not None:
             return self._run_in(by, shaped, draw, record)
-        configs = shaped.configs
-        config = configs[floor(draw() * len(configs))]
-        manner = draw()
-        by_phase = shaped.tables(manner, draw)
-        length = self.length if draw() < _LONG else 1 + floor(draw() * self.length)
+        config, by_phase, length, prefix, windowed, habit = self._course(shaped, draw)
         world = None
         try:
             world = World(program, config, record)
-            if manner >= EVEN and shaped.prefixes and draw() < shaped.prefixed:
-                self.begin(world, shaped.prefixes, draw)
-            turned = component.turned
-            if manner >= EVEN and turned is not None and turned.needs <= program.capabilities and draw() < _WINDOWED:
-                length += self.draw_by_priority(world, turned, by_phase, draw)
+            self.begin(world, prefix)
+            if windowed and component.turned is not None:
+                length += self.draw_by_priority(world, component.turned, by_phase, draw)
             if shaped.lives:
                 self._draw_lives(world, shaped.lives, length, draw)
             else:
-                self.draw_life(world, by_phase, manner, length, draw)
+                self.draw_life(world, by_phase, habit, length, draw)
             known = harmless is not None and harmless(config, tuple(world.performed))
             run = Run(world, 0 if known else world.drain(), None)
         except Violation as violation:
@@ -205,6 +250,34 @@ class Search:
             if world is not None:
                 world.close()
         return Scenario(component.name, config, tuple(run.performed)), run
+
+    def course(self, seed: str) -> tuple[Course, float]:
+        """Return what is drawn of a scenario before its first step, and what is drawn next. Of two searches of one
+        program in which both are equal, the scenarios are."""
+        draw = Random(seed).random
+        return self._course(self._shape(draw), draw), draw()
+
+    def _shape(self, draw: Callable[[], float]) -> Shaped:
+        return one_of(self._shapes, draw) if len(self._shapes) > 1 else self._shapes[0]
+
+    def _course(self, shaped: Shaped, draw: Callable[[], float]) -> Course:
+        mix, turned = self._mix, self.program.component.turned
+        config = one_of(shaped.configs, draw)
+        manner = mix.manner(draw())
+        by_phase = shaped.tables(manner, draw)
+        length = self.length if draw() < mix.long else 1 + floor(draw() * self.length)
+        prefix: tuple[Step, ...] = ()
+        if manner >= EVEN and shaped.prefixes and draw() < shaped.prefixed:
+            prefix = one_of(shaped.prefixes, draw)
+        can_turn = turned is not None and turned.needs <= self.program.capabilities
+        windowed = manner >= EVEN and can_turn and draw() < mix.windowed
+        habit = _EVEN_HABIT if shaped.lives else self.habit(config, manner, draw)
+        return Course(config, by_phase, length, prefix, windowed, habit)
+
+    def habit(self, config: Any, manner: float, draw: Callable[[], float]) -> Habit:
+        """Draw how threads take turns, if operations pause in this configuration."""
+        paused = config.interleaving == "fine" and manner >= EVEN
+        return one_of(self._mix.habits, draw) if paused else _EVEN_HABIT
 
     def _run_in(self, manner: Manner, shaped: Shaped, draw: Callable[[], float], record: bool) -> tuple[Scenario, Run]:
         config, given = manner.choose(self.program, shaped, draw)
@@ -221,9 +294,9 @@ class Search:
                 world.close()
         return Scenario(self.program.component.name, config, tuple(run.performed)), run
 
-    def begin(self, world: World, prefixes: Sequence[tuple[Step, ...]], draw: Callable[[], float]) -> None:
+    def begin(self, world: World, prefix: Sequence[Step]) -> None:
         """Perform a prefix, which leads to a rare state. Raises: Violation."""
-        for step in prefixes[floor(draw() * len(prefixes))]:
+        for step in prefix:
             if world.enabled(step) and not self._is_refused(world, step):
                 world.perform(step)
 
@@ -266,10 +339,9 @@ class Search:
                 return True
         return False
 
-    def draw_life(self, world: World, by_phase: Tables, manner: float, length: int, draw: Callable[[], float]) -> None:
+    def draw_life(self, world: World, by_phase: Tables, habit: Habit, length: int, draw: Callable[[], float]) -> None:
         """Perform steps until the length is reached, or little can happen any more. Raises: Violation."""
         if world.config.interleaving == "fine":
-            habit = HABITS[floor(draw() * len(HABITS))] if manner >= EVEN else _EVEN_HABIT
             self._draw_fine(world, by_phase, habit, length, draw)
         else:
             self._draw(world, by_phase, length, draw)
@@ -290,7 +362,8 @@ class Search:
             idle = False
             while not idle and (before := len(performed)) < end:
                 by_phase = wild if self._ways_out(world) else tame
-                self.draw_life(world, by_phase, manner, min(before + _IDLE, end), draw)
+                habit = self.habit(world.config, manner, draw)
+                self.draw_life(world, by_phase, habit, min(before + _IDLE, end), draw)
                 idle = all(step[0] in observations for step in performed[before:])
             if len(performed) + 2 <= length:
                 patience = _IDLE_LIVES if self._begin_again(world, draw) or not idle else patience - 1

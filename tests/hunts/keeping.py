@@ -10,17 +10,20 @@ import click
 
 from conformance import campaigns
 from conformance.campaigns.kept_works import into
-from conformance.engines.interruption import NEVER
+from conformance.cli.interrupting import interruptible
 from conformance.engines.works import Over, in_processes
 
 
 @contextmanager
 def kept_over(folder: Path | None, works: str, processes: int) -> Iterator[Over]:
-    """Yield what does works. `works`: what they are, as `known bugs`; without a folder, nothing is kept."""
-    if folder is None:
-        with in_processes(processes) as over:
+    """Yield what does works. `works`: what they are, as `known bugs`; without a folder, nothing is kept.
+
+    After a Ctrl-C no other work is begun, and those that were not done have no result."""
+    with interruptible() as interruption:
+        if folder is None:
+            with in_processes(processes, interruption) as over:
+                yield over
+            return
+        runner, _ = campaigns.choose("processes", None, processes)
+        with into(folder, works, runner, lambda done: None, click.echo, interruption) as over:
             yield over
-        return
-    runner, _ = campaigns.choose("processes", None, processes)
-    with into(folder, works, runner, lambda done: None, click.echo, NEVER) as over:
-        yield over
