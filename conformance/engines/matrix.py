@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -80,8 +81,8 @@ class Searching(Struct, frozen=True):
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """See `Work`."""
-        return self.bug, find_known_bug(self.bug).component
+        """See `Work`. All have the same, so that they are done in their order."""
+        return ()
 
     def do(self, interruption: Interruption, follow: Follow) -> Kill:
         """See `Work`."""
@@ -128,17 +129,20 @@ class Confirming(Struct, frozen=True):
 def matrix(names: Sequence[str], asked: Asked, over: Over = alone, watch: Watch | None = None) -> list[Line]:
     """Returns a line for each of these known bugs, in their order, which is the same wherever `over` does the works.
 
-    After an interruption, the bugs are missing that were not searched for with every seed, and of the others what was
-    to be found out about their minimal scenarios.
+    They are searched for one after the other, in an order that says nothing about them. So after an interruption, those
+    that were searched for with every seed are a fair sample. The others are missing, and of the former what was to be
+    found out about their minimal scenarios.
     """
-    lines: list[Line] = []
-    results = over([Searching(name, seed, asked.scenarios) for name in names for seed in asked.seeds])
+    fair = sorted(names, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
+    results = over([Searching(name, seed, asked.scenarios) for name in fair for seed in asked.seeds])
+    by_name: dict[str, Line] = {}
     done = 0
-    for name in names:
+    for name in fair:
         kills = [one for one in _counted(islice(results, len(asked.seeds)), done, watch) if one is not None]
         done += len(kills)
         if len(kills) == len(asked.seeds):
-            lines.append(Line(name, tuple(kills)))
+            by_name[name] = Line(name, tuple(kills))
+    lines = [by_name[name] for name in names if name in by_name]
     found = [line for line in lines if line.forms]
     if asked.optimal:
         optima = over([Shortening(line.bug, min(line.forms, key=_length)) for line in found])

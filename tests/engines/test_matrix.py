@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from conformance.engines.interruption import NEVER
 from conformance.engines.matrix import Asked, matrix
 from conformance.engines.operators import Point, Subject, changed_text, points, run_apart, try_operators
 from conformance.engines.optimum import Optimum
-from conformance.engines.works import in_processes
+from conformance.engines.position import unfollowed
+from conformance.engines.works import Work, in_processes
 from conformance.ports import find_known_bug
 from conformance.ports.changed import Package
 from conformance.ports.changes import CATALOGUES
@@ -27,6 +31,24 @@ def test_more_processes_find_the_same():
     for one, other in zip(alone, together, strict=True):
         assert one.forms == other.forms
         assert [kill.scenarios for kill in one.kills] == [kill.scenarios for kill in other.kills]
+
+
+def test_what_an_interruption_leaves_is_a_fair_sample():
+    """Bug after bug, with all its seeds, in an order that neither names nor durations decide."""
+    names = [f"B-D{number}" for number in range(1, 7)]
+    asked: list[Any] = []
+
+    def over(works: Sequence[Work[Any]]) -> Iterator[Any]:
+        asked.extend(works)
+        return (work.do(NEVER, unfollowed) if at < 5 else None for at, work in enumerate(works))
+
+    lines = matrix(names, Asked(("a", "b"), 500), over)
+    tried = list(dict.fromkeys(work.bug for work in asked))
+    assert [work.bug for work in asked] == [name for name in tried for _ in range(2)]
+    assert sorted(tried) == names
+    assert tried != names
+    assert [line.bug for line in lines] == sorted(tried[:2])
+    assert len({work.topics for work in asked}) == 1, "a runner that does the longest first leaves the shortest"
 
 
 def test_a_line_knows_the_optimum_and_a_second_opinion():
