@@ -59,6 +59,10 @@ OPERATOR_SCENARIOS = 1_000
     "--scenarios", type=click.IntRange(1), default=MOST_SCENARIOS, show_default=True,
     help="A bug that was not found in this many scenarios has survived.",
 )  # fmt: skip
+@click.option(
+    "--reduced", type=click.IntRange(0), metavar="SEEDS",
+    help="Reduce only what this many of the seeds find, which takes most of the time.  [default: all]",
+)  # fmt: skip
 @processes_option
 @runner_options
 @click.option(
@@ -87,9 +91,10 @@ OPERATOR_SCENARIOS = 1_000
 @json_option
 def bugs(
     names: tuple[str, ...], components: tuple[str, ...], seed: str, seeds: int, scenarios: int, processes: int,
-    optimal: bool, confirm: bool, operators: int | None, reasons_path: Path | None, report_path: Path | None,
-    corpus_path: Path | None, everything: bool, step_seconds: float, memory: int, json_path: Path | None,
-    into_path: Path | None, runner_name: str | None, master: str | None, conf: tuple[str, ...],
+    reduced: int | None, optimal: bool, confirm: bool, operators: int | None, reasons_path: Path | None,
+    report_path: Path | None, corpus_path: Path | None, everything: bool, step_seconds: float, memory: int,
+    json_path: Path | None, into_path: Path | None, runner_name: str | None, master: str | None,
+    conf: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Print the kill matrix: for each known bug, whether the property that must notice it did.
 
@@ -107,7 +112,7 @@ def bugs(
         raise click.UsageError("there is no known bug of these components")
     hits = {} if corpus_path is None else read_first_hits(corpus_path)
     texts = (seed,) if seeds == 1 else tuple(f"{seed}.{number}" for number in range(seeds))
-    asked = Asked(texts, scenarios, optimal, confirm)
+    asked = Asked(texts, scenarios, optimal, confirm, reduced)
     searches, others = len(chosen) * seeds, len(chosen) * (optimal + confirm) + (operators or 0)
     with (
         interruptible() as interruption,

@@ -53,6 +53,7 @@ class Kill:
     """How many scenarios were run, up to the first in which the property failed that must notice the bug."""
     cpu_seconds: float
     shortest: Found | None
+    """None: it was not found, or not reduced."""
     noticed: dict[str, int]
     """In how many scenarios each property failed, by slug."""
     reduction_seconds: float = 0.0
@@ -95,8 +96,9 @@ def hunt(
 def kill(
     bug: KnownBug, seed: int | str, scenarios: int = MOST_SCENARIOS, budget: int = BUDGET,
     components: Mapping[str, Component] = COMPONENTS, interruption: Interruption = NEVER, follow: Follow = unfollowed,
+    reduced: bool = True,
 ) -> Kill:  # fmt: skip
-    """Search until the property that must notice the bug fails, then reduce.
+    """Search until the property that must notice the bug fails, then reduce, unless `reduced` is false.
 
     Since there is only one bug, all failures of this property count as one, whatever the operation at which they show.
     `follow` returns the log of the program that is run.
@@ -107,24 +109,24 @@ def kill(
     began = process_time()
     program = Program(components[bug.component], implementation).pinned(bug.shape)
     program.log = follow(program)
-    seen = hunt(bug, program, seed, scenarios, interruption=interruption)
+    seen = hunt(bug, program, seed, scenarios, LOOK_ON if reduced else 0, interruption)
     searched = process_time()
-    if not seen.hits:
+    if not (seen.hits and reduced):
         implementation.close()
-        return Kill(False, seen.scenarios, searched - began, None, seen.noticed)
+        return Kill(bool(seen.hits), seen.scenarios, searched - began, None, seen.noticed, first_hit=seen.first_hit)
 
     def alike(signature: Signature) -> bool:
         return signature[0] == bug.property
 
-    reduced = reduce(program, seen.shortest, budget, alike, interruption=interruption)
-    if reduced.interrupted:
+    least = reduce(program, seen.shortest, budget, alike, interruption=interruption)
+    if least.interrupted:
         raise Unfinished
-    again = run_scenario(program, reduced.scenario.config, reduced.scenario.steps, record=True)
+    again = run_scenario(program, least.scenario.config, least.scenario.steps, record=True)
     implementation.close()
-    finding = Finding(reduced.signature[0], reduced.signature[1], implementation.name)
-    evidence = Scenario(reduced.scenario.component, reduced.scenario.config, reduced.scenario.steps, finding)
+    finding = Finding(least.signature[0], least.signature[1], implementation.name)
+    evidence = Scenario(least.scenario.component, least.scenario.config, least.scenario.steps, finding)
     count = sum(failure.count for failure in seen.hits)
-    shortest = Found(reduced.signature, reduced.broken.owed, reduced.broken.observed, evidence, count)
+    shortest = Found(least.signature, least.broken.owed, least.broken.observed, evidence, count)
     ended = process_time()
     closing = sum(entry.closing for entry in again.entries)
     return Kill(True, seen.scenarios, ended - began, shortest, seen.noticed, ended - searched, closing, seen.first_hit)

@@ -36,6 +36,8 @@ class Asked:
     """Find out by exploration, too, whether the minimal scenario is as short as one of its configuration can be."""
     confirmed: bool = False
     """Replay the minimal scenario in a fresh process, too."""
+    reduced: int | None = None
+    """Reduce what so many of the seeds find, the first ones; None: what all of them find."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ class Searching(Struct, frozen=True):
     bug: str
     seed: str
     scenarios: int
+    reduced: bool = True
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -87,7 +90,7 @@ class Searching(Struct, frozen=True):
     def do(self, interruption: Interruption, follow: Follow) -> Kill:
         """See `Work`."""
         bug = find_known_bug(self.bug)
-        return kill(bug, self.seed, self.scenarios, interruption=interruption, follow=follow)
+        return kill(bug, self.seed, self.scenarios, interruption=interruption, follow=follow, reduced=self.reduced)
 
 
 class Shortening(Struct, frozen=True):
@@ -134,7 +137,9 @@ def matrix(names: Sequence[str], asked: Asked, over: Over = alone, watch: Watch 
     found out about their minimal scenarios.
     """
     fair = sorted(names, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
-    results = over([Searching(name, seed, asked.scenarios) for name in fair for seed in asked.seeds])
+    most = len(asked.seeds) if asked.reduced is None else asked.reduced
+    reducing = [(seed, at < most) for at, seed in enumerate(asked.seeds)]
+    results = over([Searching(name, seed, asked.scenarios, reduced) for name in fair for seed, reduced in reducing])
     by_name: dict[str, Line] = {}
     done = 0
     for name in fair:

@@ -40,7 +40,7 @@ class BugRow:
     property: str
     """The property that must notice the bug."""
     found_property: str | None
-    """The property that noticed it, for the first seed that found it."""
+    """The property that noticed it; None if no seed found it."""
     scenarios: int
     cpu_seconds: float
     minimal_steps: int | None
@@ -59,6 +59,8 @@ class BugRow:
     worst_minimal_steps: int | None = None
     normal_forms: int = 0
     """The number of different minimal scenarios over all seeds."""
+    reduced: int = 0
+    """With how many seeds what was found was reduced."""
     noticed: Mapping[str, int] = field(default_factory=dict)
     """The properties that failed, each with the number of seeds with which it did."""
     confirmed: bool | None = None
@@ -76,8 +78,8 @@ def bug_row(bug: KnownBug, line: Line) -> BugRow:
     kills = line.kills
     sizes = [(len(one.shortest.scenario.steps), one.drain_steps) for one in kills if one.shortest is not None]
     minimal_steps, drain_steps = median_low(sizes) if sizes else (None, None)
-    slugs = [one.shortest.slug for one in kills if one.shortest is not None]
     seconds = [one.cpu_seconds for one in kills]
+    reductions = [one.reduction_seconds for one in kills if one.shortest is not None]
     noticed = Counter(slug for one in kills for slug in one.noticed)
     return BugRow(
         id=bug.id,
@@ -85,7 +87,7 @@ def bug_row(bug: KnownBug, line: Line) -> BugRow:
         component=bug.component,
         killed=all(one.killed for one in kills),
         property=bug.property,
-        found_property=slugs[0] if slugs else None,
+        found_property=bug.property if any(one.killed for one in kills) else None,
         scenarios=median_low(one.scenarios for one in kills),
         cpu_seconds=round(median(seconds), 3),
         minimal_steps=minimal_steps,
@@ -96,9 +98,10 @@ def bug_row(bug: KnownBug, line: Line) -> BugRow:
         survived=sum(not one.killed for one in kills),
         worst_scenarios=max(one.scenarios for one in kills),
         worst_cpu_seconds=round(max(seconds), 3),
-        reduction_cpu_seconds=round(median(one.reduction_seconds for one in kills), 3),
+        reduction_cpu_seconds=round(median(reductions), 3) if reductions else None,
         worst_minimal_steps=max(sizes)[0] if sizes else None,
         normal_forms=len(line.forms),
+        reduced=len(sizes),
         noticed=dict(sorted(noticed.items())),
         confirmed=None if line.opinion is None else line.opinion.confirms,
         drain_steps=drain_steps,

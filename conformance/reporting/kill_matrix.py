@@ -43,17 +43,14 @@ def _summary(rows: Sequence[BugRow]) -> str:
             f"the median bug, {max(row.scenarios for row in killed):,} for the worst bug. With the worst seed, the "
             f"worst bug needs {max(row.worst_scenarios or 0 for row in killed):,}."
         )
-        lines.append(
-            f"CPU seconds, with the reduction: {median(row.cpu_seconds for row in killed):.2f} for the median bug, "
-            f"{max(row.worst_cpu_seconds or 0 for row in killed):.1f} at most. The reduction alone takes "
-            f"{median(row.reduction_cpu_seconds or 0 for row in killed):.2f} for the median bug."
-        )
-        lines += _optima(killed)
-        single = sum(row.normal_forms == 1 for row in killed)
-        lines.append(
-            f"Bugs with the same minimal scenario for all seeds: {single} of {len(killed)} "
-            f"({100 * single / len(killed):.0f} %)."
-        )
+        lines += [_seconds(killed), *_optima(killed)]
+        several = [row for row in killed if row.reduced > 1]
+        if several:
+            single = sum(row.normal_forms == 1 for row in several)
+            lines.append(
+                f"Bugs with the same minimal scenario for all seeds: {single} of {len(several)} "
+                f"({100 * single / len(several):.0f} %)."
+            )
         unconfirmed = [row.id for row in killed if row.confirmed is False]
         if any(row.confirmed is not None for row in killed):
             lines.append(
@@ -67,6 +64,24 @@ def _summary(rows: Sequence[BugRow]) -> str:
     text = "\n".join(f"- {line}" for line in lines)
     return text + "".join(
         f"\n  - {cell(row.id)} ({row.survived} of {row.seeds} seeds): {cell(row.summary)}" for row in survivors
+    )
+
+
+def _seconds(killed: Sequence[BugRow]) -> str:
+    """Say how long the searches took, and the reductions if there were any."""
+    middle, most = median(row.cpu_seconds for row in killed), max(row.worst_cpu_seconds or 0 for row in killed)
+    reductions = [row.reduction_cpu_seconds for row in killed if row.reduction_cpu_seconds is not None]
+    some = f"{max(row.reduced for row in killed)} of the seeds"
+    if not reductions:
+        return f"CPU seconds: {middle:.2f} for the median bug, {most:.1f} at most. Nothing was reduced."
+    if any(row.reduced < row.seeds for row in killed):
+        return (
+            f"CPU seconds: {middle:.2f} for the median bug, {most:.1f} at most. Only what {some} found was reduced, in "
+            f"{median(reductions):.2f} for the median bug."
+        )
+    return (
+        f"CPU seconds, with the reduction: {middle:.2f} for the median bug, {most:.1f} at most. The reduction alone "
+        f"takes {median(reductions):.2f} for the median bug."
     )
 
 
@@ -128,7 +143,7 @@ def _bug(row: BugRow) -> list[str]:
     noticed = markdown_code(row.property) if row.killed else f"**SURVIVED**: {markdown_code(row.property)}"
     return [
         cell(row.id), cell(row.ticket), cell(row.summary), noticed, cell(others), f"{row.scenarios:,}",
-        f"{row.cpu_seconds:.2f}", steps_in_words(row), str(row.normal_forms),
+        f"{row.cpu_seconds:.2f}", steps_in_words(row), str(row.normal_forms or ""),
     ]  # fmt: skip
 
 

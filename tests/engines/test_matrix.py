@@ -51,6 +51,20 @@ def test_what_an_interruption_leaves_is_a_fair_sample():
     assert len({work.topics for work in asked}) == 1, "a runner that does the longest first leaves the shortest"
 
 
+def test_only_what_some_seeds_find_is_reduced():
+    whole, one, none = (matrix(["B-D1"], Asked(("a", "b"), 500, reduced=number))[0] for number in (None, 1, 0))
+    hits = [[(kill.killed, kill.scenarios, kill.first_hit) for kill in line.kills] for line in (whole, one, none)]
+    assert hits[0] == hits[1] == hits[2]
+    reduced = [[kill.shortest is not None for kill in line.kills] for line in (whole, one, none)]
+    assert reduced == [[True, True], [True, False], [False, False]]
+    assert (one.forms, none.forms) == (whole.forms[:1], [])
+    pages = [matrix_text([bug_row(find_known_bug("B-D1"), line)]) for line in (whole, one, none)]
+    assert all("1 of 1 known bugs were found with each of 2 seeds" in page for page in pages)
+    assert ["same minimal scenario for all seeds" in page for page in pages] == [True, False, False]
+    assert "Only what 1 of the seeds found was reduced" in pages[1]
+    assert "Nothing was reduced" in pages[2]
+
+
 def test_a_line_knows_the_optimum_and_a_second_opinion():
     seen: list[int] = []
     (line,) = matrix(["B-01"], Asked(("a", "b"), 2000, optimal=True, confirmed=True), watch=seen.append)
