@@ -52,6 +52,8 @@ TIMES = 5
 one of so many times at most, in both directions."""
 SEEDS, MORE_SEEDS = 5, 20
 RESAMPLED = 2_000
+ENOUGH = 20
+"""Of fewer bugs nothing is said."""
 CORPUS = Path(__file__).parent.parent / "corpus"
 MIXTURE, PORTFOLIO = "mixture", "portfolio"
 WHOLE = ""
@@ -120,7 +122,8 @@ class Alike:
 def mixture(program: Program) -> dict[Part | str, Way]:
     """Return the search for a program as it is, and without each of its parts."""
     component = program.component
-    usual = component.searched
+    usual = [shape for shape in component.searched if shape.name in map(component.settings.shape, program.configs)]
+    begun = {one for shape in usual for one in shape.prefixes}
     ways: dict[Part | str, Way] = {WHOLE: Way(Search(program))}
 
     def off(kind: str, name: str, searched: Sequence[Shape] = usual, mix: Mix = USUAL) -> None:
@@ -132,6 +135,8 @@ def mixture(program: Program) -> dict[Part | str, Way]:
     if any(shape.prefixes for shape in usual):
         off("prefixes", ALL, each(lambda shape: replace(shape, prefixes=((),) * len(shape.prefixes))))
         for name, group in prefix_groups(component).items():
+            if begun.isdisjoint(group):
+                continue
             off("prefixes", name, each(lambda shape, group=group: replace(  # type: ignore[misc]
                 shape, prefixes=tuple([() if one in group else one for one in shape.prefixes]))))  # fmt: skip
     if any(shape.biases for shape in usual):
@@ -354,6 +359,8 @@ class Compared(NamedTuple):
     @property
     def verdict(self) -> str:
         """Whether it pays, as far as it can be said."""
+        if self.bugs < ENOUGH:
+            return ""
         return "pays" if self.low > 1 else "costs" if self.high < 1 else ""
 
 
@@ -453,7 +460,8 @@ def report(tried: Sequence[Tried], asked: int, scenarios: int) -> str:
         "how many tries the bug was found later and earlier without the part; in the others there was no difference. "
         "*Only with*, *only without*: in how many tries it was found with the part alone, or without it alone. A "
         f"search ends after {scenarios:,} scenarios, and without a part after {TIMES} times those that were needed "
-        f"with it; a difference counts as one of {TIMES} times at most, in both directions.",
+        f"with it; a difference counts as one of {TIMES} times at most, in both directions. *Pays*, *costs*: the "
+        f"bounds of at least {ENOUGH} bugs lie above 1, or below.",
         "",
         "The manner *mutation* of a portfolio begins with stored scenarios. Those of these bugs are among them, so "
         "what is said of it does not hold for other bugs.",

@@ -63,6 +63,14 @@ def test_a_part_changes_the_scenarios_in_which_it_was_drawn_and_no_others():
     assert runs[0] == runs[1]
 
 
+def test_only_parts_of_the_shapes_that_are_searched_are_switched_off():
+    ready = program("gate")
+    names = {shape: {str(part) for part in mixture(ready.pinned(shape))} for shape in ("one gate", "")}
+    assert "prefixes: CANCELLED_IN_A_POLL" in names["one gate"] & names[""]
+    assert names[""] - names["one gate"]
+    assert not any("several gates" in name for name in names["one gate"])
+
+
 def test_every_prefix_is_in_one_group():
     for component in COMPONENTS.values():
         groups = list(prefix_groups(component).values())
@@ -113,14 +121,16 @@ def test_bugs_that_need_more_than_a_few_scenarios_are_tried_in_an_order_that_say
 
 def test_a_part_pays_if_more_is_needed_without_it_whatever_bugs_are_drawn():
     whole, later, lost = Took(10, 900, 0, True), Took(20, 2000, 3, True), Took(100, 9000, 5, False)
-    found = compare([("a", whole, later), ("b", whole, lost), ("b", whole, lost), ("c", whole, later)])
+    some = [("a", whole, later), ("b", whole, lost), ("b", whole, lost), ("c", whole, later)]
+    found = compare(some)
     assert (found.bugs, found.tries, found.later, found.earlier) == (3, 4, 4, 0)
-    assert (found.only_with, found.only_without, found.verdict) == (2, 0, "pays")
+    assert (found.only_with, found.only_without, found.verdict) == (2, 0, "")
+    assert compare([(f"{bug} {at}", one, other) for bug, one, other in some for at in range(9)]).verdict == "pays"
     assert found.scenarios == pytest.approx((2 * 5 * 2) ** (1 / 3))
     assert 2 <= found.low < found.scenarios < found.high <= 5.001
-    assert compare([("a", later, whole), ("b", lost, whole)]).verdict == "costs"
-    assert compare([("a", whole, whole), ("b", whole, whole)]).verdict == ""
-    assert compare([("a", whole, later)]).verdict == "", "one bug says nothing about others"
+    assert compare([(f"{bug} {at}", other, one) for bug, one, other in some for at in range(9)]).verdict == "costs"
+    assert compare([(f"{at}", whole, whole) for at in range(20)]).verdict == ""
+    assert compare([("a", whole, later)] * 30).verdict == "", "one bug says nothing about others"
     assert between([1.0, 2.0, 3.0] * 20) == between([1.0, 2.0, 3.0] * 20)
 
 
