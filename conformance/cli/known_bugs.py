@@ -28,7 +28,7 @@ from conformance.components import COMPONENTS
 from conformance.engines.first_hits import FILE as FIRST_HITS
 from conformance.engines.first_hits import first_hits_text, read_first_hits
 from conformance.engines.kill import MOST_SCENARIOS
-from conformance.engines.matrix import Asked, Line, matrix
+from conformance.engines.matrix import Asked, Line, fair, matrix
 from conformance.engines.operators import OperatorMutant, Subject, try_operators
 from conformance.engines.works import Over
 from conformance.ports import KnownBug, Limits, find_known_bug, known_bugs
@@ -108,6 +108,7 @@ def bugs(
     reasons = _reasons(reasons_path) if reasons_path is not None else {}
     chosen = [(name, find_known_bug(name)) for name in names] or [(bug.id, bug) for bug in known_bugs()]
     chosen = [(name, bug) for name, bug in chosen if not components or bug.component in components]
+    ordered = [name for name, _ in chosen]
     if not chosen:
         raise click.UsageError("there is no known bug of these components")
     hits = {} if corpus_path is None else read_first_hits(corpus_path)
@@ -120,7 +121,7 @@ def bugs(
         runner.over("known bugs", interruption, lambda done: advance(done, 0)) as over,
     ):
         watch = None if into_path is not None else lambda done: advance(done, 0)
-        lines = matrix([name for name, _ in chosen], asked, over, watch)
+        lines = matrix(ordered if names else fair(ordered), asked, over, watch)
         resting()
         tried = _operators(operators, components, over) if operators else []
     by_name = {line.bug: line for line in lines}

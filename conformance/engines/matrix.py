@@ -129,25 +129,28 @@ class Confirming(Struct, frozen=True):
         return in_fresh_process(self.minimal, name)
 
 
+def fair(names: Iterable[str]) -> list[str]:
+    """Returns known bugs in an order that says nothing about them. So if a matrix is interrupted, those that were
+    searched for are a fair sample."""
+    return sorted(names, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
+
+
 def matrix(names: Sequence[str], asked: Asked, over: Over = alone, watch: Watch | None = None) -> list[Line]:
     """Returns a line for each of these known bugs, in their order, which is the same wherever `over` does the works.
 
-    They are searched for one after the other, in an order that says nothing about them. So after an interruption, those
-    that were searched for with every seed are a fair sample. The others are missing, and of the former what was to be
-    found out about their minimal scenarios.
+    After an interruption, the bugs are missing that were not searched for with every seed, and of the others what was
+    to be found out about their minimal scenarios.
     """
-    fair = sorted(names, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
+    lines: list[Line] = []
     most = len(asked.seeds) if asked.reduced is None else asked.reduced
     reducing = [(seed, at < most) for at, seed in enumerate(asked.seeds)]
-    results = over([Searching(name, seed, asked.scenarios, reduced) for name in fair for seed, reduced in reducing])
-    by_name: dict[str, Line] = {}
+    results = over([Searching(name, seed, asked.scenarios, reduced) for name in names for seed, reduced in reducing])
     done = 0
-    for name in fair:
+    for name in names:
         kills = [one for one in _counted(islice(results, len(asked.seeds)), done, watch) if one is not None]
         done += len(kills)
         if len(kills) == len(asked.seeds):
-            by_name[name] = Line(name, tuple(kills))
-    lines = [by_name[name] for name in names if name in by_name]
+            lines.append(Line(name, tuple(kills)))
     found = [line for line in lines if line.forms]
     if asked.optimal:
         optima = over([Shortening(line.bug, min(line.forms, key=_length)) for line in found])

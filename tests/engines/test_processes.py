@@ -146,9 +146,8 @@ def test_a_matrix_has_the_bugs_that_are_known_by_then():
         with in_processes(1, AfterLooks(looks)) as over:
             lines = matrix(names, Asked(("a", "b"), 500, optimal=True, confirmed=True), over, seen.append)
     assert 0 < len(lines) < len(names)
-    known = {line.bug: line for line in whole}
-    for one in lines:
-        assert one.forms == known[one.bug].forms
+    for one, other in zip(lines, whole, strict=False):
+        assert (one.bug, one.forms) == (other.bug, other.forms)
         assert (one.optimum, one.opinion) == (None, None)
 
 
