@@ -85,6 +85,9 @@ class Capability(Word):
     """The receiver aligns: it stops reading a channel behind an aligned barrier, and the producer goes on. Records and
     ends arrive in a consumer loop behind such a barrier. Without it, nothing arrives there until the channel is
     resumed."""
+    ALIGNED_EDGES = "aligned-edges"
+    """An edge can be without unaligned checkpoints: every barrier crosses it aligned (FLINK-21945, FLINK-33693).
+    Without it, no chain has such an edge. A job always has: what it forwards, rescales or broadcasts."""
     RESCALES_FORCED_EDGES = "rescales-forced-edges"
     """Edges with a custom partitioner can have channel state and be rescaled, as if the user forces unaligned
     checkpoints. Without it, no scenario does that."""

@@ -51,6 +51,8 @@ class ChainConfig(Struct, frozen=True, forbid_unknown_fields=True):
     With a `recovery` other than NONE every channel is a recovered channel until `convert`, also if there is nothing to
     recover. With `output_on_downstream`, the gate gets the recovered output state, behind the input state (Flink:
     `execution.checkpointing.unaligned.recover-output-on-downstream.enabled`); otherwise the subpartitions get it.
+    Without `unaligned`, the edge is without unaligned checkpoints: every barrier crosses it aligned (Flink:
+    `StreamEdge.supportsUnalignedCheckpoints`).
     """
 
     channels: tuple[ChannelKind, ...]
@@ -59,6 +61,7 @@ class ChainConfig(Struct, frozen=True, forbid_unknown_fields=True):
     output_on_downstream: bool = False
     exclusive_buffers: int = 2
     floating_buffers: int = 2
+    unaligned: bool = True
 
 
 class Consumed(Struct, frozen=True):
@@ -95,7 +98,11 @@ class ChainPort(Port):
 
     @abstractmethod
     def barrier(self, channel: int, checkpoint: int, alignment: Alignment) -> Answer[None]:
-        """The producer of a channel takes its part of a checkpoint and sends the barrier."""
+        """The producer of a channel takes its part of a checkpoint and sends the barrier.
+
+        The barrier is timeoutable only on an edge without unaligned checkpoints. There it crosses aligned, as an
+        unaligned one does: it is appended, announced to nobody, and consumed as an aligned barrier.
+        """
 
     @abstractmethod
     def finish(self, channel: int) -> Answer[None]:

@@ -51,6 +51,12 @@ class OutputSubpartition(Subpartition):
             self.states.break_promise(self.info, checkpoint)
 
 
+def crossing(alignment: Alignment, unaligned: bool) -> Alignment:
+    """J6, chain.md C2. How a barrier crosses an edge; `unaligned`: whether that has unaligned checkpoints (Flink:
+    `RecordWriterOutput.broadcastEvent`, `CheckpointOptions.withUnalignedUnsupported`)."""
+    return alignment if unaligned else Alignment.ALIGNED
+
+
 class ResultPartition:
     """What a task produces for one edge (Flink: `ResultPartition`, `RecordWriter`)."""
 
@@ -91,7 +97,7 @@ class ResultPartition:
 
     async def barrier(self, checkpoint: int, alignment: Alignment) -> None:
         """J6. A barrier is sent. On an edge without channel state it is aligned, whatever the others are."""
-        await self.broadcast(Barrier(checkpoint, Alignment.ALIGNED if self.always_aligned else alignment))
+        await self.broadcast(Barrier(checkpoint, crossing(alignment, not self.always_aligned)))
 
     async def cancel_marker(self, checkpoint: int) -> None:
         """J8. The checkpoint is aborted, and the consumers must learn of it (Flink: `CancelCheckpointMarker`)."""

@@ -39,6 +39,7 @@ from ..held import together
 from ..network.channel_info import ChannelInfo, numbering
 from ..network.listener import GateSignals
 from ..network.producers import Producers
+from ..network.result_partition import crossing
 from ..state.drainer.lists import ListDrainer
 from ..state.writer.at_once import WriterAtOnce
 from .checkpoints import TaskCheckpoints
@@ -136,7 +137,7 @@ class Chain(Faulty, ChainPort):
     async def barrier(self, channel: int, checkpoint: int, alignment: Alignment) -> None:
         """C2, C31. A producer sends the barrier of a checkpoint (Flink: `broadcastEvent`)."""
         try:
-            await self.send(channel, Barrier(checkpoint, alignment))
+            await self.send(channel, Barrier(checkpoint, crossing(alignment, self.config.unaligned)))
         except PortError:
             self.outputs.unwritten.append(checkpoint)
             raise

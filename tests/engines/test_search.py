@@ -29,7 +29,7 @@ MANY = {"pipeline": 800}
 # What forty histories hash to. They change with the components and the reference, and with nothing else.
 HISTORIES = {
     "barrier-handler": "307b22a9d1af5eeb74d40caf410fe9f010b35b4c0aa5843b8d14411c62b360ee",
-    "chain": "bfefd886f017cf35dc9b8c60c0e9e4f2a867b05ae8cbb76bfd43b87e902f8543",
+    "chain": "571e79327f0d91cc593166f901bbffd0ec0e2be0eda6ddea2ff92f81e2518206",
     "consumer-loop": "aa8f5be434e1c47adc65362f91f35557d4b53aa0977ef4083242e2d0cb5aaf23",
     "coordinator": "4e64ea9e8e1082c4ef0ab2d5d6a8fff2171f628dbfbd9b6b214af658bc73ccfe",
     "deque": "8ed198bbf68614ffb7476a27e886d27857862697d3d4240d7b38b9de6a902ec8",

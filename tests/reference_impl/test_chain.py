@@ -41,8 +41,11 @@ UNALIGNED, ALIGNED = Alignment.UNALIGNED, Alignment.ALIGNED
 class WholeChain:
     """A chain whose operations run whole, and whose remote channels are served before anybody consumes."""
 
-    def __init__(self, *kinds, recovery=Recovery.NONE, restored=None, downstream=False, buffers=(2, 2)) -> None:
-        self.port = Chain(ChainConfig(kinds, recovery, restored, downstream, *buffers), PUSHED)
+    def __init__(
+        self, *kinds, recovery=Recovery.NONE, restored=None, downstream=False, buffers=(2, 2), unaligned=True
+    ) -> None:
+        own, floating = buffers
+        self.port = Chain(ChainConfig(kinds, recovery, restored, downstream, own, floating, unaligned), PUSHED)
         self.kinds = kinds
         self.recovery = recovery
 
@@ -440,3 +443,18 @@ def test_a_checkpoint_is_pending_from_its_first_barrier(alignment):
     chain.barrier(1, 1, alignment)
     chain.consume()
     assert chain.snapshot(1).status is CheckpointStatus.COMPLETED
+
+
+@pytest.mark.parametrize("kind", [LOCAL, REMOTE])
+@pytest.mark.parametrize("alignment", list(Alignment))
+def test_every_barrier_crosses_an_edge_without_unaligned_checkpoints_aligned(kind, alignment):
+    """chain.md C2."""
+    chain = WholeChain(kind, kind, unaligned=False).start()
+    chain.produce(0, (0, 1))
+    for channel in (0, 1):
+        chain.barrier(channel, 1, alignment)
+    chain.produce(0, (2,))
+    taken = chain.take_all()
+    assert taken.index(Buffer((0, 1))) < taken.index(Barrier(1, ALIGNED)) < taken.index(Buffer((2,)))
+    assert taken.count(Barrier(1, ALIGNED)) == 2
+    assert chain.snapshot(1) == checkpoint(((0, 1), ()), ((), ()), ((), ()))

@@ -29,7 +29,8 @@ class ChainScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
     """`recovery`: the recovery design of the first chain; `recoveries`: the designs with which a restore can be done.
 
     `input_state` and `output_state`: the number of records of each channel that the first chain recovers as input state
-    and as output state. They have an effect only if `recovery` is not none.
+    and as output state. They have an effect only if `recovery` is not none. `unaligned`: whether the edge has unaligned
+    checkpoints.
     """
 
     channels: Annotated[tuple[ChannelKind, ...], Meta(min_length=1, max_length=4)]
@@ -41,13 +42,15 @@ class ChainScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
     interleaving: Literal["whole", "fine"] = "whole"
     exclusive_buffers: Annotated[int, Meta(ge=0, le=4)] = 2
     floating_buffers: Annotated[int, Meta(ge=0, le=4)] = 2
+    unaligned: bool = True
     faults: bool = False
 
 
 def _needs(config: ChainScenarioConfig) -> frozenset[Capability]:
     upstream = () if config.output_on_downstream else (Capability.OUTPUT_RECOVERED_UPSTREAM,)
+    aligned = () if config.unaligned else (Capability.ALIGNED_EDGES,)
     return READBACK.union(
-        upstream, recovers(config.recovery), *map(recovers, config.recoveries), config.needs_for_faults()
+        upstream, aligned, recovers(config.recovery), *map(recovers, config.recoveries), config.needs_for_faults()
     )
 
 
@@ -62,7 +65,9 @@ def _beginning(config: ChainScenarioConfig) -> ChainCheckpoint | None:
 
 def _port_config(config: ChainScenarioConfig) -> ChainConfig:
     buffers = config.exclusive_buffers, config.floating_buffers
-    return ChainConfig(config.channels, config.recovery, _beginning(config), config.output_on_downstream, *buffers)
+    return ChainConfig(
+        config.channels, config.recovery, _beginning(config), config.output_on_downstream, *buffers, config.unaligned
+    )
 
 
 def _ledger(config: ChainScenarioConfig, capabilities: frozenset[Capability], can_fail: Places) -> Ledger:
@@ -118,6 +123,15 @@ _CONFIGS = tuple(
         ((_REMOTE, _LOCAL), Recovery.PUSHED, _ALL[2:], False, (1, 1)),
         ((_LOCAL, _LOCAL), Recovery.PUSHED, _ALL[2:], True, (1, 1)),
         ((_REMOTE, _REMOTE), Recovery.PUSHED, _ALL, False, (2, 1)),
+    )
+) + tuple(
+    ChainScenarioConfig(channels, recovery, recoveries, interleaving=interleaving, unaligned=False)
+    for interleaving in ("whole", "fine")
+    for channels, recovery, recoveries in (
+        ((_LOCAL, _REMOTE), Recovery.NONE, _ALL[:1]), ((_REMOTE, _LOCAL), Recovery.NONE, _ALL[:2]),
+        ((_REMOTE, _REMOTE), Recovery.NONE, _ALL), ((_LOCAL, _LOCAL), Recovery.NONE, _ALL),
+        ((_LOCAL, _REMOTE), Recovery.RECOVER_FIRST, _ALL[:1]), ((_REMOTE, _LOCAL), Recovery.IN_MEMORY, _ALL[:2]),
+        ((_LOCAL, _REMOTE), Recovery.PUSHED, _ALL[2:]), ((_REMOTE,), Recovery.NONE, _ALL),
     )
 )  # fmt: skip
 

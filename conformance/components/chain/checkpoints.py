@@ -11,7 +11,10 @@ from conformance.ports import ChainCheckpoint, CheckpointStatus
 class Cut:
     """The positions of the barriers of a checkpoint."""
 
+    began: str
+    """How its producers are asked for it."""
     alignment: str
+    """How its barriers cross the edge."""
     sent: list[int | None]
     """By channel, the number of records sent before the barrier, or before the end of partition; None: not known."""
 

@@ -99,6 +99,10 @@ class Ledger(PortLedger):
             return False not in [lane.input_done for lane in self.lanes]
         return False not in [lane.state_consumed for lane in self.lanes]
 
+    def overtakes(self, alignment: str) -> bool:
+        """Returns whether a barrier of a checkpoint that began so has priority on the edge."""
+        return self.config.unaligned and alignment == "unaligned"
+
     def completes(self, channel: int, element: Element) -> int:
         """Returns the checkpoint that is complete when the consumer has taken this element; 0: none."""
         alignment = self.alignment
@@ -196,20 +200,21 @@ class Ledger(PortLedger):
         self._note_checkpoint(checkpoint, alignment)
         self.history.cuts[checkpoint].sent[channel] = lane.sent
         lane.newest = checkpoint
-        if alignment == "unaligned":
+        if self.overtakes(alignment):
             lane.send(Barrier(checkpoint, Alignment.UNALIGNED))
         lane.attached = self.is_connected()
 
     def _note_checkpoint(self, checkpoint: int, alignment: str) -> None:
         if checkpoint not in self.history.cuts:
-            self.history.cuts[checkpoint] = Cut(alignment, [None] * len(self.lanes))
+            crossing = "unaligned" if self.overtakes(alignment) else "aligned"
+            self.history.cuts[checkpoint] = Cut(alignment, crossing, [None] * len(self.lanes))
             self.checkpoints.known.append(checkpoint)
 
     def barrier_sent(self, channel: int, checkpoint: int, alignment: str) -> None:
         """Notes that the barrier is in the subpartition, and that the subpartition has notified its reader."""
         lane = self.lanes[channel]
         self.sent(channel)
-        if alignment != "unaligned":
+        if not self.overtakes(alignment):
             return
         if lane.remote:
             lane.leaving += 1

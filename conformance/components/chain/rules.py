@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from conformance.components.chain import steps
 from conformance.components.chain.answers import (
@@ -28,10 +29,20 @@ from conformance.driver import (
 )
 from conformance.driver.setting import REMOTE
 from conformance.models import lifetime
-from conformance.models.designs import BEFORE, IN_MEMORY, PASSES_LOCALLY, PASSES_REMOTELY, PUSHED, READBACK, RESOURCES
+from conformance.models.designs import (
+    ALIGNED_EDGES,
+    BEFORE,
+    IN_MEMORY,
+    PASSES_LOCALLY,
+    PASSES_REMOTELY,
+    PUSHED,
+    READBACK,
+    RESOURCES,
+)
 from conformance.models.records import compare_ids, in_words
 from conformance.models.words import many, name
 from conformance.ports import (
+    Announcement,
     Barrier,
     Buffer,
     ChainCheckpoint,
@@ -116,6 +127,22 @@ def an_aligned_barrier_keeps_its_place(ledger: Ledger, seen: Took) -> Judgement:
     cut = ledger.history.cuts[checkpoint].sent[value.channel] if checkpoint in ledger.history.cuts else None
     owed = f"the aligned barrier {checkpoint} of channel {value.channel} must follow {many(cut or 0, 'record')} of it"
     return counted == cut or Broken(FailureClass.REORDERED, owed, f"it was taken after {many(counted, 'record')}")
+
+
+@rule(
+    steps.consume, steps.transfer, invariant="I-12", tickets=("FLINK-21945", "FLINK-33693"), needs=ALIGNED_EDGES,
+    never=(NOTHING_SENT,),
+)  # fmt: skip
+def barriers_cross_an_edge_without_unaligned_checkpoints_aligned(ledger: Ledger, seen: Seen[Any]) -> Judgement:
+    """On an edge without unaligned checkpoints, each barrier leaves its producer and reaches the consumer aligned, also
+    one of an unaligned or timeoutable checkpoint, and is not announced."""
+    if ledger.config.unaligned or seen.value is None:
+        return False
+    element = seen.value.element if type(seen.value) is Consumed else seen.value
+    if type(element) is Announcement or (type(element) is Barrier and element.alignment != "aligned"):
+        owed = f"the edge is without unaligned checkpoints: the barrier of checkpoint {element.checkpoint} is aligned"
+        return Broken(FailureClass.PROTOCOL, owed, f"{name(element)} crossed it")
+    return type(element) is Barrier
 
 
 @rule(steps.consume, invariant="I-07", tickets=("FLINK-18136", "FLINK-18252"), never=(NOTHING_SENT,))

@@ -28,8 +28,8 @@ MOST_IN_FLIGHT = 6
 MOST_CHECKPOINTS = 24
 _OPEN = 3
 """Number of the last checkpoints for which a late barrier may still be sent."""
-_ALIGNMENTS = ("unaligned", "unaligned", "aligned")
-"""The alignments to draw from for a new checkpoint; most are unaligned."""
+_ALIGNMENTS = {True: ("unaligned", "unaligned", "aligned"), False: ("unaligned", "timeoutable", "aligned")}
+"""By whether the edge has unaligned checkpoints, the alignments to draw from for a new one. No alignment times out."""
 
 THREADS = ("producer", "network", "recovery", "task")
 STARTING = ("starting",)
@@ -104,13 +104,13 @@ def barriers(ledger: Ledger) -> Sequence[tuple[int, int, str]]:
     producing = [lane for lane in ledger.lanes if lane.producing]
     if not producing:
         return DISABLED
-    found = [(lane.channel, one, cuts[one].alignment) for lane in producing for one in recent if one > lane.newest]
+    found = [(lane.channel, one, cuts[one].began) for lane in producing for one in recent if one > lane.newest]
     alignment = ledger.alignment
     settled = not known or (alignment.current == known[-1] and not alignment.pending)
     if last < MOST_CHECKPOINTS and (settled or last % 3 == 1):
         for lane in producing:
             if len(lane.unaligned()) < 2:
-                found += [(lane.channel, last + 1, one) for one in _ALIGNMENTS]
+                found += [(lane.channel, last + 1, one) for one in _ALIGNMENTS[ledger.config.unaligned]]
     return found
 
 
@@ -299,7 +299,7 @@ def _missing_barrier(ledger: Ledger) -> Operands | None:
     last = ledger.checkpoints.known[-1]
     for lane in ledger.lanes:
         if last > lane.newest and not lane.over:
-            return barrier(lane.channel, last, ledger.history.cuts[last].alignment)
+            return barrier(lane.channel, last, ledger.history.cuts[last].began)
     return None
 
 
