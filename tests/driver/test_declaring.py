@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from copy import copy
@@ -190,6 +191,10 @@ def test_the_configurations_of_a_program_do_not_change():
     one = ready.within(ready.configs[:1])
     assert (len(one.configs), len(ready.configs)) == (1, 2)
     assert {Search(one).run(f"within/{number}")[0].config for number in range(20)} == {ready.configs[0]}
+
+
+def test_of_components_only_their_place_is_sent_to_another_process():
+    assert pickle.loads(pickle.dumps(COMPONENTS)) is COMPONENTS
 
 
 def test_an_unknown_component_is_reported_with_those_there_are():

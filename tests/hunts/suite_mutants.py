@@ -88,6 +88,7 @@ class Mutated(Struct, frozen=True):
 @contextmanager
 def copied() -> Iterator[Path]:
     """Yield a copy of the tree, whose files are links to the original ones."""
+    make_folder(ROOT / "build")
     with tempfile.TemporaryDirectory(prefix="conformance-mutant-", dir=ROOT / "build") as name:
         tree = Path(name)
         for one in NEEDED:
@@ -162,8 +163,8 @@ def cover(room: str, folder: Path) -> Covered:
         write_text(settings, f"[run]\ndynamic_context = test_function\nsource = {tree / PACKAGE / room}\n")
         runs = [sys.executable, "-B", "-m", "coverage", "run", f"--rcfile={settings}", f"--data-file={data}"]
         subprocess.run(
-            [*runs, *pytest_command(tree)[2:], "-q", "-p", "tests.hunts.durations", f"--durations-into={times}",
-             f"--durations-most={LONGEST}", "-m", MARKS, f"tests/{room}"],
+            [*runs, *pytest_command(tree)[2:], "-q", "--tb=no", "-p", "tests.hunts.durations",
+             f"--durations-into={times}", f"--durations-most={LONGEST}", "-m", MARKS, f"tests/{room}"],
             cwd=tree, env=variables(tree), check=False,
         )  # fmt: skip
         seconds = msgspec.json.decode(times.read_bytes(), type=dict[str, float])
@@ -309,9 +310,9 @@ def report(
         "Operator mutants of the suite's own engines: a program changes one operator, constant or statement, and the "
         "tests of the same room run that come to the line, the shortest first, until one fails. They take at most "
         f"{CPU_SECONDS:.0f} CPU seconds; a test function that takes more than {LONGEST:.0f} with all its parameters, "
-        "or that needs Spark, judges nothing. So a mutant that survives here may be noticed by a longer test, or by a "
-        "test of another room. The sample is drawn at random from the changes to which some test comes; the share of a "
-        "room is that of its changes. Written by `make suite-mutants`.",
+        "or that starts processes, judges nothing. So a mutant that survives here may be noticed by a longer test, or "
+        "by a test of another room. The sample is drawn at random from the changes to which some test comes; the share "
+        "of a room is that of its changes. Written by `make suite-mutants`.",
         "",
         table(["room", "changes", "tests come there", "tried", "first", "share", "now", "share"], rows),
         "",
