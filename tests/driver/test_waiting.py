@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Literal
@@ -11,6 +12,7 @@ import pytest
 
 from conformance.driver import COMES_TO_AN_END, NO_DEADLOCK, NO_LOCK_MEANWHILE, FailureClass, Run, run_scenario
 from conformance.driver.turns import whole
+from conformance.ports import ErrorKind, PortError
 from conformance.scheduling import Clock, Condition, Future, Lock, Mailbox, Pause, Pool
 from tests.engines.toy import program
 from tests.engines.toy_gate import Gate, Toy, ToyConfig
@@ -166,3 +168,14 @@ def test_an_operation_of_no_thread_leaves_nothing_behind():
     whole(takes())
     gc.collect()
     assert sys.getrefcount(inner) == before
+
+
+def test_an_operation_of_no_thread_that_has_to_wait_is_closed():
+    async def waits() -> None:
+        await Future("answer")
+
+    made = waits()
+    with pytest.raises(PortError, match="must run to its end without a pause") as raised:
+        whole(made)
+    assert raised.value.kind is ErrorKind.PROTOCOL
+    assert inspect.getcoroutinestate(made) == inspect.CORO_CLOSED

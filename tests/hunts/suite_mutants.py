@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib
 import os
 import resource
 import shutil
@@ -22,12 +23,15 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 import coverage
+import hypothesis  # noqa: F401, so that the processes of the mutants have it
 import msgspec
+import pytest
 from msgspec import Struct
 
 from conformance.engines.interruption import Interruption
@@ -44,6 +48,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = "conformance"
 ROOMS = ("driver", "models", "engines", "scenarios", "campaigns")
 NEEDED = ("conformance", "strategies", "reference_impl", "tests", "docs", "examples", "reports", "building")
+"""These packages and folders make a copy."""
 FILES = ("pyproject.toml", "README.md", "Makefile", "checkpoint_conformance_pytest.py")
 CPU_SECONDS = 10.0
 """The tests of a mutant together take at most so much processor time, the shortest first."""
@@ -100,32 +105,48 @@ def copied() -> Iterator[Path]:
 
 
 def failed(tree: Path, tests: Sequence[str], seconds: float) -> str:
-    """Run tests in a copy until one fails, and return it; see `Mutated.do`."""
+    """Run tests in a copy until one fails, and return it; see `Mutated.do`.
 
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
-
-    try:
-        done = subprocess.run(
-            [*pytest_command(tree), "-x", "-q", "--no-header", "-rfE", *tests],
-            cwd=tree, env=variables(tree), capture_output=True, text=True, check=False, preexec_fn=limit,
-            timeout=60 + 10 * seconds,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:  # it waits, and takes no processor time
+    The process is forked, so that it need not import pytest and Hypothesis: that takes longer than most tests.
+    """
+    output = tree / "output"
+    process = get_context("fork").Process(target=_judge, args=(tree, tests, seconds, output))
+    process.start()
+    process.join(60 + 10 * seconds)
+    if process.exitcode is None:  # it waits, and takes no processor time
+        process.kill()
+        process.join()
         return "does not end"
-    if done.returncode == 0:
-        return ""
-    if done.returncode < 0:
-        return "does not end"
-    for line in done.stdout.splitlines():
+    if process.exitcode <= 0:
+        return "" if process.exitcode == 0 else "does not end"
+    for line in output.read_text(encoding="utf-8").splitlines():
         if line.startswith(("FAILED ", "ERROR ")):
             return line.split()[1]
     return "cannot be loaded"
 
 
-def pytest_command(tree: Path) -> list[str]:
-    """Return what runs the tests of a copy."""
-    return [sys.executable, "-B", "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", f"--rootdir={tree}"]
+def _judge(tree: Path, tests: Sequence[str], seconds: float, output: Path) -> None:
+    """Run tests in a copy, in this process, which ends with the status of pytest."""
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
+    written = os.open(output, os.O_WRONLY | os.O_CREAT)
+    for stream in (1, 2):
+        os.dup2(written, stream)
+    os.chdir(tree)
+    os.environ.update(variables(tree))
+    sys.path.insert(0, str(tree))
+    sys.dont_write_bytecode = True
+    for name in list(sys.modules):
+        if name.partition(".")[0] in NEEDED:
+            del sys.modules[name]
+    importlib.invalidate_caches()
+    status = int(pytest.main([*pytest_options(tree), "-x", "-q", "--no-header", "-rfE", *tests]))
+    sys.stdout.flush()
+    os._exit(status)
+
+
+def pytest_options(tree: Path) -> list[str]:
+    """Return how the tests of a copy are run."""
+    return ["-n", "0", "-p", "no:cacheprovider", f"--rootdir={tree}"]
 
 
 def variables(tree: Path) -> dict[str, str]:
@@ -163,7 +184,7 @@ def cover(room: str, folder: Path) -> Covered:
         write_text(settings, f"[run]\ndynamic_context = test_function\nsource = {tree / PACKAGE / room}\n")
         runs = [sys.executable, "-B", "-m", "coverage", "run", f"--rcfile={settings}", f"--data-file={data}"]
         subprocess.run(
-            [*runs, *pytest_command(tree)[2:], "-q", "--tb=no", "-p", "tests.hunts.durations",
+            [*runs, "-m", "pytest", *pytest_options(tree), "-q", "--tb=no", "-p", "tests.hunts.durations",
              f"--durations-into={times}", f"--durations-most={LONGEST}", "-m", MARKS, f"tests/{room}"],
             cwd=tree, env=variables(tree), check=False,
         )  # fmt: skip
