@@ -5,7 +5,8 @@
 Components share code: a gate has channels, a task has gates, a job has all of them. So many bugs of one component
 change what others do. Those count, of which in some scenario the history differs from that of the reference: what was
 found of them says how strong the rules of the component are, and how many there are, how far its scenarios come. The
-bugs are tried in an order that says nothing about them, so that a report that was stopped is about a fair sample.
+bugs of a component are tried in an order that says nothing about them, and the components take turns, so that a report
+that was stopped is about a fair sample of each.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from functools import lru_cache
+from itertools import zip_longest
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import NamedTuple
@@ -42,6 +44,8 @@ COMPARED = 40
 """A bug that changes no history in so many scenarios is taken for one that changes nothing in the component."""
 SCENARIOS = 150
 """A bug that is not found in so many scenarios is not found."""
+PORTION = 40
+"""So many pairs are tried before the next ones."""
 REASONS = Path(__file__).parent / "out_of_reach.toml"
 
 Functions = Mapping[str, frozenset[str]]
@@ -125,7 +129,7 @@ class Pairs(NamedTuple):
     """Which bugs are tried with which component."""
 
     tried: tuple[tuple[str, KnownBug], ...]
-    """In an order that says nothing about them."""
+    """The components take turns, each with its bugs in an order that says nothing about them."""
     unused: Mapping[str, int]
     """By component, how many bugs of others change only what it does not use."""
 
@@ -134,28 +138,34 @@ def pairs(components: Collection[str], bugs: Sequence[KnownBug]) -> Pairs:
     """Return the pairs of a component and a bug of another one in code that it uses."""
     package = Package(PACKAGE, CATALOGUES)
     changed = {bug.id: changed_functions(bug.change, package) for bug in bugs if bug.change}
-    found: list[tuple[str, KnownBug]] = []
+    found: list[list[tuple[str, KnownBug]]] = []
     unused = {}
     for component in components:
         called = used(package, component)
         others = [bug for bug in bugs if bug.component != component and bug.change]
         mine = [bug for bug in others if is_used(changed[bug.id], called)]
         unused[component] = len(others) - len(mine)
-        found += [(component, bug) for bug in mine]
-    return Pairs(tuple(sorted(found, key=order)), unused)
+        found.append([(component, bug) for bug in sorted(mine, key=lambda bug: order(component, bug))])
+    turns = zip_longest(*found)
+    return Pairs(tuple(pair for turn in turns for pair in turn if pair is not None), unused)
 
 
-def order(pair: tuple[str, KnownBug]) -> str:
-    """Returns a key by which pairs are in an order that says nothing about them."""
-    return hashlib.sha256(f"{pair[0]}/{pair[1].id}".encode()).hexdigest()
+def order(component: str, bug: KnownBug) -> str:
+    """Returns a key by which the bugs for a component are in an order that says nothing about them."""
+    return hashlib.sha256(f"{component}/{bug.id}".encode()).hexdigest()
 
 
 def reach(
     chosen: Sequence[tuple[str, KnownBug]], over: Over, scenarios: int = SCENARIOS, compared: int = COMPARED
 ) -> list[Reach]:
-    """Try pairs. Those are missing that an interruption left out."""
-    works = [Sought(component, bug.change, SEED, scenarios, compared) for component, bug in chosen]
-    return [Reach(*pair, seen) for pair, seen in zip(chosen, over(works), strict=True) if seen is not None]
+    """Try pairs, a portion after another: whoever does works may do those first that take long. Those are missing that
+    an interruption left out."""
+    found: list[Reach] = []
+    for first in range(0, len(chosen), PORTION):
+        portion = chosen[first : first + PORTION]
+        works = [Sought(component, bug.change, SEED, scenarios, compared) for component, bug in portion]
+        found += [Reach(*pair, seen) for pair, seen in zip(portion, over(works), strict=True) if seen is not None]
+    return found
 
 
 # ---- the page --------------------------------------------------------------------------------------------------------

@@ -50,6 +50,30 @@ def test_pairs_are_bugs_of_others_in_code_that_a_component_uses():
     assert len(found.tried) + sum(found.unused.values()) == len(chosen)
 
 
+def test_components_take_turns():
+    chosen = [bug for bug in known_bugs() if bug.component in ("deque", "persister", "local-channel")]
+    tried = [component for component, _ in pairs(["deque", "persister", "local-channel"], chosen).tried]
+    many = max(tried, key=tried.count)
+    others = [tried.count(component) for component in {*tried} - {many}]
+    assert others
+    assert min(others) > 0
+    least = min(others)
+    assert tried[: least * (len(others) + 1)].count(many) == least
+
+
+def test_portions_are_tried_one_after_another(monkeypatch):
+    asked = []
+
+    def over(works):
+        asked.append(len(works))
+        return (Seen("some-property", 1) for _ in works)
+
+    monkeypatch.setattr("tests.hunts.reach.PORTION", 2)
+    tried = reach([("pipeline", bug) for bug in known_bugs()[:5]], over)
+    assert asked == [2, 2, 1]
+    assert [one.bug for one in tried] == list(known_bugs()[:5])
+
+
 def test_the_page_says_how_many_were_found_of_those_that_count():
     one, two, three = (find_known_bug(name) for name in ("B-K2", "B-06", "B-01"))
     tried = [
