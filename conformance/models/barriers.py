@@ -13,11 +13,19 @@ ALIGNED, UNALIGNED = Alignment.ALIGNED, Alignment.UNALIGNED
 MOST_CHECKPOINTS = 30
 """The highest checkpoint that a scenario names."""
 TIMEOUT = 10
-"""Milliseconds that an alignment may take. No scenario needs another number: only relations of times matter."""
-PASSING = ((1,), (TIMEOUT,))
-"""What may pass at once, in milliseconds: a moment, or as long as an alignment may take."""
+"""Milliseconds that an alignment may take, and that a barrier may be queued. No scenario needs another number: only
+relations of times matter."""
+PASSING = ((1,), (TIMEOUT - 1,), (TIMEOUT,))
+"""What may pass at once, in milliseconds: a moment, as long as an alignment may take, or a moment less."""
 TIMEOUTABLE = Alignment.TIMEOUTABLE
 KINDS = tuple(Alignment)
+
+
+def triggered_at(checkpoint: int, now: int) -> int:
+    """Returns when a checkpoint was triggered of which a task hears first now. Every fourth was triggered long before,
+    and every fourth a moment later than now: those who trigger checkpoints have another clock, which may be ahead."""
+    which = checkpoint % 4
+    return max(0, now - 2 * TIMEOUT) if which == 0 else now + 1 if which == 2 else now
 
 
 class Upstream:
@@ -58,10 +66,9 @@ class Upstream:
 
     # ---- queries -----------------------------------------------------------------------------------------------------
     def timestamp(self, checkpoint: int) -> int:
-        """Returns when a checkpoint was triggered. Every fourth was triggered long before its first barrier comes."""
-        if checkpoint in self.timestamps:
-            return self.timestamps[checkpoint]
-        return max(0, self.now - 2 * TIMEOUT) if checkpoint % 4 == 0 else self.now
+        """Returns when a checkpoint was triggered."""
+        known = self.timestamps.get(checkpoint)
+        return triggered_at(checkpoint, self.now) if known is None else known
 
     def is_overdue(self, checkpoint: int, later: int = 0) -> bool:
         """Returns whether the alignment of a timeoutable checkpoint has taken as long as it may, or longer, when

@@ -57,8 +57,9 @@ class BarrierHandlerPort(Port):
     def barrier(self, channel: int, barrier: Barrier, timestamp: int) -> Answer[None]:
         """The task has taken a barrier from a channel.
 
-        `timestamp`: when its checkpoint was triggered, in milliseconds of the clock that `advance` moves. After an
-        aligned or timeoutable barrier, the channel delivers nothing but priority events until it is resumed.
+        `timestamp`: when its checkpoint was triggered, in milliseconds of the clock that `advance` moves. It may be
+        later than now, since the clock of another machine has told it. After an aligned or timeoutable barrier, the
+        channel delivers nothing but priority events until it is resumed.
         """
 
     @abstractmethod

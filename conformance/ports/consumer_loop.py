@@ -52,7 +52,7 @@ class ConsumerLoopPort(Port):
         """An element arrives with the next sequence number of its channel.
 
         `timestamp`: when its checkpoint was triggered, in milliseconds of the clock that `advance` moves, if it is a
-        barrier; otherwise 0.
+        barrier, also later than now; otherwise 0.
         """
 
     # ---- timer thread

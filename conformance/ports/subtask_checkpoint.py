@@ -64,7 +64,8 @@ class SubtaskCheckpointPort(Port):
         """The task takes its part of a checkpoint (Flink: `checkpointState`). Called after `start_inputs`, also if the
         checkpoint was aborted or the task was cancelled meanwhile.
 
-        `timestamp`: when the checkpoint was triggered, in milliseconds of the clock that `advance` moves.
+        `timestamp`: when the checkpoint was triggered, in milliseconds of the clock that `advance` moves. It may be
+        later than now, since the clock of another machine has told it.
         """
 
     @abstractmethod

@@ -78,7 +78,7 @@ class Clock:
         forgotten."""
         known: set[Times] = set()
         for starts, end, when, declined in (*self.past, (self.starts, now, triggered, False)):
-            known.update([(end - start, start - when) for start in starts])
+            known.update([(end - start, max(0, start - when)) for start in starts])
             if declined:
                 known.update([(0, delay) for _, delay in known], ((0, 0),))
         return known

@@ -8,11 +8,9 @@ from conformance.components.subtask_checkpoint import goals, rules
 from conformance.components.subtask_checkpoint.ledger import Ledger
 from conformance.components.subtask_checkpoint.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
+from conformance.models.barriers import TIMEOUT
 from conformance.models.faults import WithFaults
 from conformance.ports import SubtaskCheckpointConfig, SubtaskCheckpointPort
-
-TIMEOUT = 10
-"""Milliseconds that a barrier may be queued. No scenario needs another number: only relations of times matter."""
 
 
 class SubtaskCheckpointScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
@@ -30,7 +28,7 @@ COMPONENT = Component(
     config_type=SubtaskCheckpointScenarioConfig,
     configs=(*[_make()] * 6, _make(unaligned=False), *[_make(faults=True)] * 3, _make(unaligned=False, faults=True)),
     port_config=lambda config: SubtaskCheckpointConfig(TIMEOUT),
-    make_ledger=lambda config, capabilities: Ledger(config.unaligned, TIMEOUT, config.can_fail(SubtaskCheckpointPort)),
+    make_ledger=lambda config, capabilities: Ledger(config.unaligned, config.can_fail(SubtaskCheckpointPort)),
     needs=lambda config: config.needs_for_faults(),
     steps=tuple(STEPS.all),
     properties=(*rules.RULES.all, *goals.RULES.all),

@@ -6,6 +6,7 @@ from typing import Any
 
 from conformance.components.subtask_checkpoint.checkpoint import BARRIERS, NEEDS, REPEATABLE, Checkpoint, Stage
 from conformance.driver import PortLedger, Seen
+from conformance.models.barriers import TIMEOUT, triggered_at
 from conformance.ports import (
     Alignment,
     CheckpointAcknowledged,
@@ -37,10 +38,9 @@ MOST_CHECKPOINTS = 9
 class Timer:
     """The clock, and the timer that lets the newest barrier become unaligned."""
 
-    __slots__ = ("checkpoint", "now", "timeout")
+    __slots__ = ("checkpoint", "now")
 
-    def __init__(self, timeout: int) -> None:
-        self.timeout = timeout
+    def __init__(self) -> None:
         self.now = 0
         self.checkpoint = 0
         """The checkpoint whose barrier becomes unaligned when it is due; 0: none."""
@@ -66,17 +66,16 @@ class Ledger(PortLedger):
 
     __slots__ = ("checkpoints", "found", "last", "left", "pending", "running", "timer", "unaligned")
 
-    def __init__(self, unaligned: bool, timeout: int, can_fail: Places) -> None:
+    def __init__(self, unaligned: bool, can_fail: Places) -> None:
         """`unaligned`: whether checkpoints may be unaligned or timeoutable."""
         super().__init__(can_fail)
         self.unaligned = unaligned
-        self.timer = Timer(timeout)
         self.restore()
 
     def restore(self) -> None:
         """Begins with a fresh port, whose clock shows 0."""
         self.begin_life("live")
-        self.timer = Timer(self.timer.timeout)
+        self.timer = Timer()
         self.checkpoints = [Checkpoint() for _ in range(MOST_CHECKPOINTS + 1)]
         """By checkpoint, what is known of it. There is no checkpoint 0."""
         self.last = self.pending = self.left = 0
@@ -88,9 +87,8 @@ class Ledger(PortLedger):
 
     # ---- queries -----------------------------------------------------------------------------------------------------
     def timestamp(self, checkpoint: int) -> int:
-        """Returns when a checkpoint was triggered. Every fourth was triggered long before the task hears of it."""
-        timer = self.timer
-        return max(0, timer.now - 2 * timer.timeout) if checkpoint % 4 == 0 else timer.now
+        """Returns when a checkpoint was triggered."""
+        return triggered_at(checkpoint, self.timer.now)
 
     def is_cancelled(self) -> bool:
         """Returns whether the task is not running any more."""
@@ -134,7 +132,7 @@ class Ledger(PortLedger):
         self.last = checkpoint
         if one.aborted:
             return
-        one.due = self.timestamp(checkpoint) + self.timer.timeout
+        one.due = self.timestamp(checkpoint) + TIMEOUT
         self.timer.checkpoint = checkpoint if one.alignment is Alignment.TIMEOUTABLE else 0
         one.begin()
         self.running.append(checkpoint)

@@ -8,6 +8,7 @@ from typing import Any
 from conformance.components.subtask_checkpoint.checkpoint import Checkpoint, Stage
 from conformance.components.subtask_checkpoint.ledger import MOST_CHECKPOINTS, Ledger
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Once, Steps, While
+from conformance.models.barriers import PASSING
 from conformance.models.faults import fault_step
 from conformance.models.lifetime import fail_step, resources_step, restart_step
 from conformance.ports import (
@@ -160,8 +161,8 @@ def abort(port: SubtaskCheckpointPort, ledger: Ledger, checkpoint: int) -> Answe
 
 
 def passing(ledger: Ledger) -> Sequence[tuple[int]]:
-    """A moment, or as long as a barrier may be queued."""
-    return ((1,), (ledger.timer.timeout,)) if ledger.unaligned else DISABLED
+    """What may pass at once, if barriers can become unaligned."""
+    return PASSING if ledger.unaligned else DISABLED
 
 
 @step("timer", LIVE, when=passing, end=Ledger.pass_time, weight=8)
