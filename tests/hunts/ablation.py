@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import pkgutil
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -424,10 +425,11 @@ def row(part: str, one: Compared) -> list[str]:
     ]  # fmt: skip
 
 
-def report(tried: Sequence[Tried], asked: int, scenarios: int) -> str:
-    """Return the page. `asked`: how many tries there are in all."""
+def report(tried: Sequence[Tried], asked: Mapping[str, int], scenarios: int) -> str:
+    """Return the page. `asked`: by component, how many tries there are in all."""
     bugs = {one.bug for one in tried}
-    left = f" {asked - len(tried):,} more were not tried." if asked > len(tried) else ""
+    missing = sum(asked.values()) - len(tried)
+    left = f" {missing:,} more were not tried." if missing else ""
     everywhere = compared(tried)
     common = [
         part for part in everywhere
@@ -438,10 +440,11 @@ def report(tried: Sequence[Tried], asked: int, scenarios: int) -> str:
     for component in COMPONENTS:
         mine = [one for one in tried if one.component == component]
         if mine:
+            count = f"{len(mine):,} of {asked[component]:,} tries."
             needed = [one.ablated.whole.scenarios for one in mine if one.of == MIXTURE]
             middle = f"The search with all parts needs {median(needed):g} scenarios (median)." if needed else ""
             lines = [row(part, one) for part, one in compared(mine).items()]
-            parts += [f"## {component}", "", middle, "", table(list(HEAD), lines), ""]
+            parts += [f"## {component}", "", f"{count} {middle}".rstrip(), "", table(list(HEAD), lines), ""]
     return "\n".join([
         "# What each part of a search is good for",
         "",
@@ -451,8 +454,8 @@ def report(tried: Sequence[Tried], asked: int, scenarios: int) -> str:
         "replaced by the others, a habit of threads by the first one. A scenario that a part does not change is the "
         "same in both searches, so both have the same luck. Written by `python -m tests.hunts.ablation`.",
         "",
-        f"{len(tried):,} tries of {len(bugs)} bugs, each a bug and a seed.{left} They are tried in an order that says "
-        "nothing about them.",
+        f"{len(tried):,} tries of {len(bugs)} bugs, each a bug and a seed.{left} Those of a component are tried in an "
+        "order that says nothing about them.",
         "",
         "*Changed*: the share of scenarios that are others without the part. *Scenarios*, *steps*: how many times as "
         "many are needed without it until the property failed that must notice the bug, the geometric mean; above 1, "
@@ -490,7 +493,8 @@ def main(
     asked = works(hard(components or tuple(COMPONENTS)), of, more, scenarios)
     with kept_over(folder, "ablation", processes) as over:
         tried = list(ablate(asked, over))
-    write_text(file, report(tried, len(asked), scenarios))
+    count = Counter(find_known_bug(work.bug).component for work in asked)
+    write_text(file, report(tried, count, scenarios))
 
 
 if __name__ == "__main__":

@@ -140,13 +140,13 @@ def test_the_page_says_how_many_were_tried():
         Tried(room, bug, "t", MIXTURE, Ablated(one, {"lengths: some": two, f"prefixes: {room}": one}))
         for room, bug in (("gate", "B-45"), ("gate", "B-46"), ("chain", "B-C1"))
     ]
-    text = report(tried, 9, 1000)
+    text = report(tried, {"gate": 5, "chain": 4}, 1000)
     assert "3 tries of 3 bugs, each a bug and a seed. 6 more were not tried" in text
     assert f"later scenario than the {LEAST}th" in text
     everywhere, gate, chain = (part.split("## ")[0] for part in text.split("## ")[1:])
     assert "| lengths: some | 3 | 3 |" in everywhere
     assert "prefixes" not in everywhere, "only what several components have"
     assert "| prefixes: gate | 2 | 2 | 0.0% | 1.00 | 1.00 to 1.00 | 1.00 | 0 | 0 | 0 | 0 |" in " ".join(gate.split())
-    assert "12 scenarios (median)" in gate
+    assert "2 of 5 tries. The search with all parts needs 12 scenarios (median)." in gate
     assert "prefixes: chain" in chain
     assert "prefixes: gate" not in chain
