@@ -61,7 +61,13 @@ def diagnosed(deque_program: list[str]) -> Callable[..., Examined]:  # noqa: F81
     return diagnose
 
 
-@pytest.mark.parametrize("name", ["reference", "reference-recover-first"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "reference",
+        pytest.param("reference-recover-first", marks=pytest.mark.slow(reason="the same diagnoses, another design")),
+    ],
+)
 def test_the_reference_is_healthy(name):
     assert wrong(partial(find_implementation, name)) == []
 

@@ -134,25 +134,31 @@ def try_all(
 
 # ---- the page --------------------------------------------------------------------------------------------------------
 def page(records: Mapping[str, Record], catalogued: Mapping[str, str]) -> str:
-    """Return the page. `catalogued`: what each id in a catalogue is, `bug` or `variant`."""
+    """Return the page. `catalogued`: by id in a catalogue, the ticket of a known bug, or `variant`."""
     rows, parts = [], []
     for name, record in records.items():
         real = [one for one in record.tried if is_real(one, catalogued)]
         found = [one for one in real if one.was_found]
         others = [one for one in found if one.elsewhere]
+        before = [one for one in found if catalogued.get(one.now, f"hunt-{name}") != f"hunt-{name}"]
         rows.append([
             name, cell(record.made), str(len(record.tried)), str(len(record.tried) - len(real)), str(len(real)),
-            str(len(found)), str(len(others)), f"{100 * len(found) / len(real):.0f} %" if real else "-",
+            str(len(found)), _share(len(found), len(real)), str(len(others)), str(len(before)),
+            _share(len(found) - len(before), len(real) - len(before)),
         ])  # fmt: skip
         parts += _part(name, record, catalogued)
-    head = ["hunt", "made", "defects", "legal, or none", "real", "found", "of these elsewhere", "share"]
+    head = [
+        "hunt", "made", "defects", "legal, or none", "real", "found", "share", "elsewhere", "known before",
+        "share without these",
+    ]  # fmt: skip
     return "\n".join([
         "# Blind hunts",
         "",
         "Defects written from the chapters, without their tables of properties and known bugs, and from the reference, "
         "by people who have not seen rules, steps, ledgers or catalogues. The figures are those of the first try. "
         f"A defect is sought in {SCENARIOS:,} scenarios of its component with the seed `{SEED}`; if no property "
-        "notices it, with the rules of every other component that it changes (*elsewhere*). One that no property "
+        "notices it, with the rules of every other component that it changes (*elsewhere*). *Known before* are those "
+        "that are found and were in a catalogue of known bugs already, word for word. One that no property "
         "noticed leaves the count only as a legal variant, with the sentence that allows it, or as a change that "
         f"changes nothing; others than its author rule on that. The goal is {GOAL} %. Written by "
         "`python -m tests.hunts.hunting page`.",
@@ -161,6 +167,10 @@ def page(records: Mapping[str, Record], catalogued: Mapping[str, str]) -> str:
         "",
         *parts,
     ])  # fmt: skip
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} %" if whole else "-"
 
 
 def is_real(one: Tried, catalogued: Mapping[str, str]) -> bool:
@@ -207,7 +217,7 @@ def _records() -> dict[str, Record]:
 
 
 def _catalogued() -> dict[str, str]:
-    return {**{bug.id: "bug" for bug in known_bugs()}, **{one.id: "variant" for one in legal_variants()}}
+    return {**{bug.id: bug.ticket for bug in known_bugs()}, **{one.id: "variant" for one in legal_variants()}}
 
 
 @click.group()

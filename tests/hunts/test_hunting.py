@@ -7,6 +7,7 @@ import pytest
 
 from conformance.components import COMPONENTS
 from conformance.engines.works import alone
+from conformance.ports import known_bugs, legal_variants
 from tests.hunts.export import blind
 from tests.hunts.hunting import RECORDS, Record, Tried, is_real, page, read, text_of, try_all
 
@@ -61,11 +62,12 @@ def test_the_page_counts_what_is_a_defect():
         Tried("H0-3", "gate", "G3", "Three.", differs=9, ruling="The rule looked at one side.", now="B-1"),
         Tried("H0-4", "gate", "G4", "Four.", now="V-1", ruling="FG1 allows it."),
         Tried("H0-5", "gate", "G5", "Five.", ruling="Nothing changes: the list is never empty."),
+        Tried("H0-6", "gate", "G6", "Six.", "a-rule", 3, now="B-0"),
     )
-    kinds = {"B-1": "bug", "V-1": "variant"}
-    assert [is_real(one, kinds) for one in tried] == [True, True, True, False, False]
+    kinds = {"B-0": "own", "B-1": "hunt-1", "V-1": "variant"}
+    assert [is_real(one, kinds) for one in tried] == [True, True, True, False, False, True]
     shown = page({"1": Record("today", 20_000, tried)}, kinds)
-    assert "| 1 | today | 5 | 2 | 3 | 2 | 1 | 67 % |" in shown
+    assert "| 1 | today | 6 | 2 | 4 | 3 | 75 % | 1 | 1 | 67 % |" in shown
     assert "| H0-3 | gate | G3 | Three. | 9 | B-1 | The rule looked at one side. |" in shown
     assert "H0-1" not in shown
 
@@ -75,6 +77,14 @@ def test_the_records_of_hunts_name_components_and_what_became_of_each_survivor()
         for one in msgspec.json.decode(file.read_bytes(), type=Record).tried:
             assert one.component in COMPONENTS, one.id
             assert one.was_found or one.ruling, f"{file.name}: {one.id} was not found, and nobody says why"
+
+
+def test_each_defect_is_in_a_catalogue_or_its_text_is_still_kept():
+    catalogued = {*(bug.id for bug in known_bugs()), *(one.id for one in legal_variants())}
+    for file in RECORDS.glob("*.json"):
+        kept = {one.id for _, one in read(RECORDS / file.stem)}
+        for one in msgspec.json.decode(file.read_bytes(), type=Record).tried:
+            assert one.now in catalogued or one.id in kept or one.ruling.startswith("Nothing changes:"), one.id
 
 
 def test_what_is_exported_names_no_property_and_no_known_bug():

@@ -24,7 +24,9 @@ def run(folder: Path, reader: Block, test: str = TEST.text, seed: int = 1) -> su
     return subprocess.run([*command, "test_my_reader.py"], cwd=folder, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.slow(reason="another seed of Hypothesis")) for seed in (2, 3))]
+)
 def test_the_test_fails_with_the_example_that_is_shown(tmp_path, seed):
     done = run(tmp_path, WRONG, seed=seed)
     assert done.returncode == 1, done.stdout
