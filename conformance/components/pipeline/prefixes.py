@@ -117,8 +117,10 @@ _EXPIRES = (_ALIGNED, _IDLE, steps.advance(100), _IDLE)
 TIMED_OUT = (*_supplied(8, 1, 2, 3), _TIMEOUTABLE, _IDLE, steps.advance(10), _ENDED, steps.snapshot(1), _CRASH, _IDLE)
 """A timeoutable checkpoint becomes unaligned, and is restored."""
 EXPIRED = (*_supplied(3, 1, 2), *_EXPIRES, *_throttled(False, 1, 2), _IDLE, _ALIGNED, _IDLE, *_supplied(1, 1, 2),
-           *_EXPIRES, *_EXPIRES, *_throttled(False, 1, 2))  # fmt: skip
-"""After one that completes, two checkpoints expire behind operators that stand still: more than some jobs tolerate."""
+           *_EXPIRES, *_EXPIRES, *_throttled(False, 1, 2), *_supplied(1, 1, 2), *_EXPIRES,
+           *_throttled(False, 1, 2))  # fmt: skip
+"""After one that completes, two checkpoints expire behind operators that stand still: more than some jobs tolerate.
+Such a job is restarted, and tolerates the next one that expires."""
 NOT_READY = (*FIRST[_STILL[4]], *_restored(1, "same", _FIRST), *_throttled(True, 1, 2, 3), _IDLE, _UNALIGNED, _IDLE)
 """The job recovers first, its operators stand still, and a checkpoint waits for them."""
 _BEHIND = [f"{vertex}/{subtask}" for vertex in (1, 2) for subtask in (0, 1)]
