@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
-from conformance.driver import ONE_ORDER, Program, Violation, World
+from conformance.driver import FINISH, ONE_ORDER, Program, Violation, World
 from tests.engines import toy
 from tests.engines.toy_gate import ToyConfig
 
@@ -15,11 +17,15 @@ NONE, ONE, OTHER, BOTH = (), CONVERT, TAKE, (*TAKE, *CONVERT)
 round, and both."""
 
 
-def contradicts(program: Program, steps) -> bool:
-    world = World(program, ToyConfig(1))
+def contradicts(program: Program, steps, interleaving: Literal["whole", "fine"] = "whole") -> bool:
+    """Each operation goes on to its end at once, also where threads pause wherever they await."""
+    world = World(program, ToyConfig(1, interleaving))
     try:
         for step in steps:
             world.perform(step)
+            for thread in world.threads.values():
+                if thread.runnable:
+                    world.perform((FINISH, thread.name))
     except Violation as violation:
         return violation.property.slug == ONE_ORDER
     finally:
@@ -28,9 +34,10 @@ def contradicts(program: Program, steps) -> bool:
 
 
 @pytest.mark.parametrize("before", [[], [ONE], [OTHER], [ONE, OTHER], [OTHER, ONE, BOTH], [BOTH, BOTH]])
-def test_a_run_is_judged_as_if_it_were_the_first_one(before):
+@pytest.mark.parametrize("interleaving", ["whole", "fine"])
+def test_a_run_is_judged_as_if_it_were_the_first_one(before, interleaving):
     program = toy.broken("lock-order")
     for steps in before:
-        assert contradicts(program, steps) == (steps == BOTH)
+        assert contradicts(program, steps, interleaving) == (steps == BOTH)
     for steps in (NONE, ONE, OTHER, BOTH, ONE, BOTH):
-        assert contradicts(program, steps) == (steps == BOTH)
+        assert contradicts(program, steps, interleaving) == (steps == BOTH)
