@@ -295,8 +295,8 @@ endef
 
 nightly: test ## the test command, then the slow tests, kill matrix, legal variants, explorations, trials, coverage
 	$(PYTEST) -m slow
-	rm -rf build/kill-matrix build/variants build/exercise
-	$(MAKE) kill-matrix likely-causes reach hypothesis jobs variants explore trials coverage
+	rm -rf build/kill-matrix build/variants build/exercise build/suite-mutants
+	$(MAKE) kill-matrix likely-causes reach suite-mutants hypothesis jobs variants explore trials coverage
 
 clean: ## remove what make built, except the virtual environment
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -82,6 +82,19 @@ def test_a_push_knows_how_it_began():
     assert (push.in_flight, push.too_late, push.upstream_was_missing) == (True, False, False)
 
 
+def test_a_recovered_buffer_is_sure_once_its_push_is_over():
+    lane = Recovered()
+    lane.begin_push((7,))
+    assert (lane.being_pushed(), lane.waiting[-1].sure, lane.pushed) == (Buffer((7,)), False, 1)
+    lane.end_push()
+    assert lane.waiting[-1].sure
+    lane.drop_push()
+    assert len(lane.waiting) == 1, "a push that is over is not dropped"
+    lane.begin_push((8,))
+    lane.drop_push()
+    assert [sent.element for sent in lane.waiting] == [Buffer((7,))]
+
+
 def test_the_model_of_a_mark_and_of_an_element_keep_what_they_are_given():
     assert Mark(3, 7).most == 7
     assert Sent(Buffer((1,)), silent=True).silent

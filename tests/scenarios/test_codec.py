@@ -26,7 +26,7 @@ from conformance.scenarios import (
     encode_scenario,
     scenario_id,
 )
-from conformance.scenarios.former import STEPS_OF_SCHEMA_1, STEPS_OF_SCHEMA_2
+from conformance.scenarios.former import STEPS_OF_SCHEMA_1, STEPS_OF_SCHEMA_2, step_as_of_today
 from conformance.scenarios.former_gates import component_as_of_today
 from strategies import scenarios
 
@@ -93,6 +93,23 @@ def test_a_step_of_schema_2_has_the_form_of_a_step_of_today():
             assert steps.step(then) is None
             given = list(today.operands.values())
             assert [type(one) for one in more] == given[len(given) - len(more) :]
+
+
+@pytest.mark.parametrize(
+    ("then", "today"),
+    [
+        (("barrier_after_end", 4, True), ("timeoutable_barrier", 4)),
+        (("barrier_after_end", 4, False), ("unaligned_barrier", 4)),
+        (("barrier_after_end", 4), ("barrier_after_end", 4)),
+        (("fault", "writer", "throws"), ("fault", "writer", "throws", 1)),
+        (("fault", "writer"), ("fault", "writer")),
+        ((), ()),
+    ],
+)
+def test_a_step_of_an_earlier_schema_has_the_name_and_the_operands_of_today(then, today):
+    assert step_as_of_today(2, "subpartition", then) == today
+    assert step_as_of_today(1, "subpartition", then) == today
+    assert step_as_of_today(3, "subpartition", then) == then
 
 
 def test_a_former_name_is_unknown_in_a_file_of_today():
