@@ -12,7 +12,7 @@ from typing import Any
 from conformance import ports
 from conformance.models.coordinator_words import COORDINATOR_SIGNALS
 from conformance.models.fault_words import failure_at
-from conformance.models.job_words import JOB_SIGNALS
+from conformance.models.job_words import JOB_SIGNALS, taken_in_words
 from conformance.models.records import in_words
 from conformance.models.words import taken
 
@@ -61,7 +61,9 @@ TASK_SIGNALS: Mapping[type, Describe] = {
     ports.CreditAnnounced: lambda one: f"credit {one.credit} is announced to the producer of channel {one.channel}",
     ports.ConsumptionResumed: lambda one: f"the producer of channel {one.channel} is resumed",
     ports.StateConsumed: lambda one: f"the recovered state of channel {one.channel} is consumed",
-    ports.CheckpointAcknowledged: lambda one: f"checkpoint {one.checkpoint} is acknowledged",
+    ports.CheckpointAcknowledged: lambda one: (
+        f"checkpoint {one.checkpoint} is acknowledged" + (f": {taken_in_words(one.taken)}" if one.taken else "")
+    ),
     ports.CheckpointDeclined: lambda one: f"checkpoint {one.checkpoint} is declined, reason {one.reason.value}",
     ports.CheckpointTriggered: lambda one: (
         f"the {'unaligned' if one.unaligned else 'aligned'} checkpoint {one.checkpoint} is triggered"

@@ -154,7 +154,6 @@ from conformance.ports.pipeline import (
     JobSettings,
     JobVertex,
     OperatorState,
-    PartTaken,
     PipelinePort,
     Prepared,
     Refusal,
@@ -219,7 +218,7 @@ from conformance.ports.subpartition import (
     SubpartitionPort,
 )
 from conformance.ports.subtask_checkpoint import SubtaskCheckpointConfig, SubtaskCheckpointPort
-from conformance.ports.subtask_signals import StatePart, SubtaskCall, SubtaskCalled
+from conformance.ports.subtask_signals import PartTaken, StatePart, SubtaskCall, SubtaskCalled
 from conformance.ports.task_restore import ALL_GATES, TaskRestoreConfig, TaskRestorePort, Turn
 from conformance.ports.transcript import MOST_TRANSCRIPT, OversizedTranscript, Transcript
 from conformance.ports.writer import ChannelState, Request, RequestKind, WriterConfig, WriterPort

@@ -88,6 +88,10 @@ class Capability(Word):
     ALIGNED_EDGES = "aligned-edges"
     """An edge can be without unaligned checkpoints: every barrier crosses it aligned (FLINK-21945, FLINK-33693).
     Without it, no chain has such an edge. A job always has: what it forwards, rescales or broadcasts."""
+    SAYS_HOW_TAKEN = "says-how-taken"
+    """The acknowledgement of a checkpoint says whether the task has taken its part unaligned, how much data in flight
+    is stored, and how long the alignment took. A subtask checkpoint coordinator gets what it needs for that. Without
+    it, neither `state_written` nor `aligned` is called there, and what an acknowledgement says is not judged there."""
     RESCALES_FORCED_EDGES = "rescales-forced-edges"
     """Edges with a custom partitioner can have channel state and be rescaled, as if the user forces unaligned
     checkpoints. Without it, no scenario does that."""

@@ -42,7 +42,7 @@ from conformance.ports.pipeline_signals import (
     ThreadWoken,
 )
 from conformance.ports.restore_signals import GateConverted, OperatorsOpened, OutputStateRestored, TaskStateChanged
-from conformance.ports.subtask_signals import SubtaskCalled
+from conformance.ports.subtask_signals import PartTaken, SubtaskCalled
 from conformance.ports.word import Word
 
 
@@ -115,10 +115,12 @@ class StateConsumed(Struct, frozen=True, tag="state-consumed"):
     channel: int = 0
 
 
-class CheckpointAcknowledged(Struct, frozen=True, tag="checkpoint-acknowledged"):
+class CheckpointAcknowledged(Struct, frozen=True, tag="checkpoint-acknowledged", omit_defaults=True):
     """The task has completed its part of a checkpoint (Flink: `acknowledgeCheckpoint`)."""
 
     checkpoint: int
+    taken: PartTaken | None = None
+    """How; None: the engine does not say."""
 
 
 class CheckpointDeclined(Struct, frozen=True, tag="checkpoint-declined"):

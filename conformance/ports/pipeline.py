@@ -35,6 +35,7 @@ from conformance.ports.faults import (
 from conformance.ports.key_groups import LEAST_DEFAULT, MOST
 from conformance.ports.pipeline_signals import CheckpointKind, FailurePoint, FailureTarget, Runs, Transaction
 from conformance.ports.port import Answer, Port
+from conformance.ports.subtask_signals import PartTaken
 from conformance.ports.task_restore import Turn
 from conformance.ports.word import Word
 
@@ -204,21 +205,6 @@ class InFlight(Struct, frozen=True):
     """The subtask of the consumer."""
     side: Side
     records: Runs
-
-
-class PartTaken(Struct, frozen=True, omit_defaults=True):
-    """How a task has taken its part of a checkpoint, as it said when it acknowledged it (Flink: `CheckpointMetrics`).
-    None: the engine does not say."""
-
-    unaligned: bool | None = None
-    """Whether its part is unaligned, from the beginning or since something timed out: its inputs, or the barriers that
-    were queued in its outputs."""
-    persisted: int | None = None
-    """How many records in flight it has stored, in front of itself and behind (Flink: `bytesPersistedDuringAlignment`,
-    in bytes)."""
-    alignment: int | None = None
-    """How many milliseconds passed from its first barrier to its last one; 0 if it has no inputs (Flink:
-    `alignmentDurationNanos`)."""
 
 
 class JobCheckpoint(Struct, frozen=True, omit_defaults=True):

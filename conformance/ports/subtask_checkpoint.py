@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from conformance.ports.checkpoint_reason import CheckpointReason
 from conformance.ports.elements import Alignment, Barrier
 from conformance.ports.faults import CHANNEL_STATE_WRITER, CHECKPOINT_START, OPERATOR_SNAPSHOT, FaultKind, Places
+from conformance.ports.outcomes import ErrorKind, PortError
 from conformance.ports.port import Answer, Port
 from conformance.ports.subtask_signals import StatePart
 
@@ -86,7 +87,21 @@ class SubtaskCheckpointPort(Port):
     def advance(self, milliseconds: int) -> Answer[None]:
         """Time passes. Timers that are due now act in this operation."""
 
+    def aligned(self, checkpoint: int, milliseconds: int) -> Answer[None]:
+        """The last barrier of a checkpoint was taken, so long after the first (Flink: `setAlignmentDurationNanos`).
+        Called at most once: before `trigger`, or, if the checkpoint is unaligned, at any time before `inputs_done`.
+        Only an implementation with the capability `says-how-taken` is asked for this.
+        """
+        raise PortError(ErrorKind.STATE, "this port does not say how a checkpoint was taken")
+
     # ---- other threads -----------------------------------------------------------------------------------------------
+    def state_written(self, checkpoint: int, part: StatePart, records: int) -> Answer[None]:
+        """So many more records in flight are stored in a part of the state of a checkpoint that is not final (Flink:
+        `getInputChannelState`, `getResultSubpartitionState`). Called for inputs and outputs, any number of times. Only
+        an implementation with the capability `says-how-taken` is asked for this.
+        """
+        raise PortError(ErrorKind.STATE, "this port does not say how a checkpoint was taken")
+
     @abstractmethod
     def finish_part(self, checkpoint: int, part: StatePart) -> Answer[None]:
         """A part of the state of a checkpoint is final, from now on."""

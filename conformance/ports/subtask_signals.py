@@ -53,6 +53,21 @@ class SubtaskCall(Word):
     """The barrier becomes unaligned in the outputs in which it is still queued (`alignedBarrierTimeout`)."""
 
 
+class PartTaken(Struct, frozen=True, omit_defaults=True):
+    """How a task has taken its part of a checkpoint, as it says when it acknowledges it (Flink: `CheckpointMetrics`).
+    None: the engine does not say."""
+
+    unaligned: bool | None = None
+    """Whether its part is unaligned, from the beginning or since something timed out: its inputs, or the barriers that
+    were queued in its outputs."""
+    persisted: int | None = None
+    """How many records in flight it has stored, in front of itself and behind (Flink: `bytesPersistedDuringAlignment`,
+    in bytes)."""
+    alignment: int | None = None
+    """How many milliseconds passed from its first barrier to its last one; 0 if it has no inputs (Flink:
+    `alignmentDurationNanos`)."""
+
+
 class SubtaskCalled(Struct, frozen=True, tag="subtask-called"):
     """The subtask checkpoint coordinator calls this for a checkpoint."""
 

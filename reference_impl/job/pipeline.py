@@ -8,6 +8,7 @@ from random import Random
 
 from conformance.ports import (
     COMMIT,
+    CheckpointAcknowledged,
     CheckpointKind,
     CheckpointReason,
     Committed,
@@ -185,15 +186,12 @@ class Pipeline(Faulty, PipelinePort):
         if self.is_current(task):
             self.emit(TaskReady(task.number))
 
-    def acknowledge(self, task: JobTask, checkpoint: int) -> None:
+    def acknowledge(self, task: JobTask, told: CheckpointAcknowledged) -> None:
         """J6. A task has stored its part, of which the job master gets a copy."""
         if self.is_current(task):
-            inputs, outputs = task.states.contents(checkpoint)
-            persisted = sum(map(len, inputs.values())) + sum(map(len, outputs.values()))
-            unaligned, alignment = task.checkpoints.taken.pop(checkpoint)
-            taken = PartTaken(unaligned or persisted > 0, persisted, alignment)
-            part = Part(task.operators.snapshots.pop(checkpoint), inputs, outputs, taken)
-            self.report(task.number, Message(Call.ACKNOWLEDGE, checkpoint, part))
+            snapshot, stored = task.operators.snapshots.pop(told.checkpoint), task.states.contents(told.checkpoint)
+            part = Part(snapshot, *stored, told.taken or PartTaken())
+            self.report(task.number, Message(Call.ACKNOWLEDGE, told.checkpoint, part))
 
     def decline(self, task: JobTask, checkpoint: int, reason: CheckpointReason) -> None:
         """J6. A task declines a checkpoint."""

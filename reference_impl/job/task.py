@@ -99,7 +99,7 @@ class Surroundings(Protocol):
     def can_read(self, task: JobTask) -> None:
         """J14. What was fetched can be pushed."""
 
-    def acknowledge(self, task: JobTask, checkpoint: int) -> None:
+    def acknowledge(self, task: JobTask, told: CheckpointAcknowledged) -> None:
         """J6. The task has taken its part in a checkpoint, and stored it."""
 
     def decline(self, task: JobTask, checkpoint: int, reason: CheckpointReason) -> None:
@@ -250,8 +250,6 @@ class JobCheckpoints(TaskCheckpoints):
         self.task = task
         self.aligned = dict.fromkeys(always_aligned, 0)
         """Aligned: by channel that can have no channel state, the newest checkpoint of which its barrier was taken."""
-        self.taken: dict[int, tuple[bool, int]] = {}
-        """Taken: by checkpoint in which the task takes part, whether it is unaligned, and how long it was aligned."""
         self.held: list[tuple[ChannelInfo, Barrier, int]] = []
         """Held: unaligned barriers, with their channels and when their checkpoint was triggered."""
 
@@ -337,7 +335,8 @@ class JobCheckpoints(TaskCheckpoints):
     async def take_part(self, told: CheckpointTriggered) -> None:
         """chain.md C22. The options of the checkpoint say whether it can become unaligned later."""
         options = self.task.job.options[told.checkpoint]
-        self.taken[told.checkpoint] = told.unaligned, self.handler.duration
+        if not told.unaligned:
+            self.subtask.aligned(told.checkpoint, self.handler.duration)
         if not told.unaligned and options.alignment is not ALIGNED and told.checkpoint > self.subtask.last:
             self.subtask.start_inputs(told.checkpoint, TIMEOUTABLE)  # there may be output state, and no input state
             await self.obey()
@@ -360,8 +359,8 @@ class JobCheckpoints(TaskCheckpoints):
 
     async def inputs_stopped(self, told: InputsCheckpointStopped, declined: bool) -> None:
         """chain.md C23, C24. Output state is final with the result of the writer."""
-        self.taken[told.checkpoint] = True, self.handler.duration
         await self.inputs.checkpoint_stopped(told.checkpoint)
+        self.subtask.aligned(told.checkpoint, self.handler.duration)
         if declined:
             self.subtask.inputs_failed(told.checkpoint)
         else:
@@ -451,7 +450,7 @@ class JobTask(RestoringTask):
         elif type(signal) is OperatorsOpened:
             self.operators.open()
         elif type(signal) is CheckpointAcknowledged:
-            self.job.acknowledge(self, signal.checkpoint)
+            self.job.acknowledge(self, signal)
         elif type(signal) is CheckpointDeclined:
             self.job.decline(self, signal.checkpoint, signal.reason)
 
@@ -641,10 +640,14 @@ class JobTask(RestoringTask):
     async def channel_state(self, checkpoint: int, failed: CheckpointReason | None) -> None:
         """J6. The writer has completed or given up the channel state of a checkpoint."""
         subtask = self.checkpoints.subtask
-        for part in (StatePart.INPUTS, StatePart.OUTPUTS):
-            if failed is None:
+        if failed is None:
+            for part, stored in zip(
+                (StatePart.INPUTS, StatePart.OUTPUTS), self.states.contents(checkpoint), strict=True
+            ):
+                subtask.state_written(checkpoint, part, sum(map(len, stored.values())))
                 subtask.finish_part(checkpoint, part)
-            else:
+        else:
+            for part in (StatePart.INPUTS, StatePart.OUTPUTS):
                 subtask.fail_part(checkpoint, part, failed)
         await self.checkpoints.run_async(checkpoint)
         if self.may_finish:  # it finishes when none of its checkpoints goes on
@@ -687,7 +690,7 @@ class SourceTask(JobTask):
             await checkpoints.obey()
             return
         subtask = checkpoints.subtask
-        checkpoints.taken[checkpoint] = options.alignment is UNALIGNED, 0
+        subtask.aligned(checkpoint, 0)
         if checkpoint > subtask.last:
             subtask.start_inputs(checkpoint, options.alignment)
             await checkpoints.obey()

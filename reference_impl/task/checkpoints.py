@@ -90,6 +90,8 @@ class TaskCheckpoints(CheckpointedInputs):
 
     async def take_part(self, told: CheckpointTriggered) -> None:
         """C22. The state of the operators is final as soon as it is copied (Flink: `checkpointState`)."""
+        if not told.unaligned:
+            self.subtask.aligned(told.checkpoint, self.handler.duration)
         self.subtask.trigger(Barrier(told.checkpoint, Alignment.UNALIGNED if told.unaligned else Alignment.ALIGNED), 0)
         await self.obey()
         self.subtask.finish_part(told.checkpoint, StatePart.OPERATORS)
@@ -97,6 +99,7 @@ class TaskCheckpoints(CheckpointedInputs):
     async def inputs_stopped(self, told: InputsCheckpointStopped, declined: bool) -> None:
         """C23, C24, C31 (Flink: `finishInput`)."""
         await self.inputs.checkpoint_stopped(told.checkpoint)
+        self.subtask.aligned(told.checkpoint, self.handler.duration)
         if declined:
             self.subtask.inputs_failed(told.checkpoint)
         else:
@@ -134,6 +137,8 @@ class TaskCheckpoints(CheckpointedInputs):
             if type(result) is ChannelStateFailed:
                 self.subtask.fail_part(result.checkpoint, StatePart.INPUTS, result.reason)
             else:
+                records = sum(map(len, self.states.read_back(result.checkpoint)))
+                self.subtask.state_written(result.checkpoint, StatePart.INPUTS, records)
                 self.subtask.finish_part(result.checkpoint, StatePart.INPUTS)
 
     async def prepare_inputs(self, checkpoint: int) -> None:

@@ -12,6 +12,7 @@ from conformance.ports import (
     CheckpointDeclined,
     CheckpointReason,
     ErrorKind,
+    PartTaken,
     PortError,
     Resources,
     StatePart,
@@ -28,13 +29,23 @@ from ..faults import Faults, Faulty
 class AsyncPart:
     """The asynchronous part of a checkpoint: what it still waits for, and what it got."""
 
-    __slots__ = ("failed", "missing")
+    __slots__ = ("alignment", "failed", "missing", "persisted", "unaligned")
 
     def __init__(self, channel_state: bool) -> None:
         self.missing = list(StatePart) if channel_state else [StatePart.OPERATORS]
         """The parts of the state that are not final, in the order in which it waits for them."""
         self.failed: dict[StatePart, CheckpointReason] = {}
         """By part that has failed, the reason to decline the checkpoint."""
+        self.unaligned = False
+        """Whether the checkpoint was unaligned when the task took its part."""
+        self.persisted = 0
+        """How many records in flight are stored."""
+        self.alignment: int | None = None
+        """How many milliseconds its alignment took; None: nobody has said it."""
+
+    def taken(self) -> PartTaken:
+        """T15. How the checkpoint was taken (Flink: `CheckpointMetricsBuilder.build`)."""
+        return PartTaken(self.unaligned or self.persisted > 0, self.persisted, self.alignment)
 
 
 class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
@@ -56,6 +67,8 @@ class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
         """Parts: by checkpoint, its asynchronous part, until it is over."""
         self.timer: tuple[int, int] | None = None
         """Timer: a checkpoint whose barrier may be queued, and when it becomes unaligned."""
+        self.alignments: dict[int, int] = {}
+        """Alignments: by checkpoint whose alignment was over before the task took its part, how long that took."""
 
     # ---- the task's thread -------------------------------------------------------------------------------------------
     def start_inputs(self, checkpoint: int, alignment: Alignment) -> None:
@@ -95,6 +108,10 @@ class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
             return
         self.send(barrier, timestamp)
         self.snapshot(checkpoint, channel_state=barrier.alignment is not Alignment.ALIGNED)
+        if checkpoint in self.parts:
+            part = self.parts[checkpoint]
+            part.unaligned = barrier.alignment is Alignment.UNALIGNED
+            part.alignment = self.alignments.pop(checkpoint, None)
 
     def send(self, barrier: Barrier, timestamp: int) -> None:
         """T7, T9. The operators prepare, the barrier is sent to the outputs, and its timer is set (Flink:
@@ -123,6 +140,13 @@ class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
         self.call(checkpoint, SubtaskCall.OPERATORS_SNAPSHOT)
         if self.running:
             self.parts[checkpoint] = AsyncPart(channel_state)
+
+    def aligned(self, checkpoint: int, milliseconds: int) -> None:
+        """T24. The alignment of a checkpoint is over (Flink: `setAlignmentDurationNanos`)."""
+        if checkpoint in self.parts:
+            self.parts[checkpoint].alignment = milliseconds
+        else:
+            self.alignments = {checkpoint: milliseconds}
 
     def decline(self, checkpoint: int, reason: CheckpointReason) -> None:
         """T10. The task declines a checkpoint (Flink: `abortCheckpointOnBarrier`, `Environment.declineCheckpoint`)."""
@@ -158,6 +182,11 @@ class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
             self.timer = None
 
     # ---- other threads -----------------------------------------------------------------------------------------------
+    def state_written(self, checkpoint: int, part: StatePart, records: int) -> None:
+        """T24. Records in flight are stored (Flink: `bytesPersistedDuringAlignment`)."""
+        if checkpoint in self.parts:
+            self.parts[checkpoint].persisted += records
+
     def finish_part(self, checkpoint: int, part: StatePart) -> None:
         """T14. A part of the state is final (Flink: `OperatorSnapshotFinalizer`, the futures of
         `OperatorSnapshotFutures`)."""
@@ -184,7 +213,7 @@ class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
                 self.emit(CheckpointDeclined(checkpoint, part.failed[one]))
                 return
         del self.parts[checkpoint]
-        self.emit(CheckpointAcknowledged(checkpoint))
+        self.emit(CheckpointAcknowledged(checkpoint, part.taken()))
 
     def cancel(self) -> None:
         """T17. The task is cancelled: asynchronous parts end without a result (Flink: `cancel`, `closeQuietly`)."""

@@ -24,6 +24,7 @@ from conformance.ports import (
     CheckpointStatus,
     CreditAnnounced,
     EndOfPartition,
+    PartTaken,
     Recovery,
     RecoveryCompletion,
     RecoveryMetadata,
@@ -36,6 +37,11 @@ from reference_impl.task.chain import CONSUMER, Chain
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
 FIRST, MEMORY, PUSHING = Recovery.RECOVER_FIRST, Recovery.IN_MEMORY, Recovery.PUSHED
 UNALIGNED, ALIGNED = Alignment.UNALIGNED, Alignment.ALIGNED
+
+
+def acknowledged(checkpoint: int, unaligned: bool = True, persisted: int = 0) -> CheckpointAcknowledged:
+    """chain.md C23. No time passes in a chain."""
+    return CheckpointAcknowledged(checkpoint, PartTaken(unaligned, persisted, 0))
 
 
 class WholeChain:
@@ -150,8 +156,8 @@ def test_an_unaligned_checkpoint_is_counted_then_input_then_output_state(kind):
     chain.barrier(0, 1, UNALIGNED)
     chain.produce(0, (4,))
     chain.take_all()
-    assert chain.told() == [CheckpointAcknowledged(1)]
     taken = chain.snapshot(1)
+    assert chain.told() == [acknowledged(1, persisted=len(taken.input_state[0]))]
     assert taken.counted == ((0,), ())
     assert taken.input_state[0] + taken.output_state[0] == (1, 2, 3)
     assert taken.input_state[0] == ((1,) if kind is REMOTE else ())
@@ -181,7 +187,7 @@ def test_the_file_of_a_producer_outlives_the_next_checkpoint_of_that_producer():
     chain.barrier(1, 1, UNALIGNED)
     chain.consume()
     chain.consume()
-    assert chain.told() == [CheckpointAcknowledged(1)]
+    assert chain.told() == [acknowledged(1)]
     assert chain.snapshot(1) == checkpoint(((), ()), ((), ()), ((0,), (0,)))
     assert chain.port.states[CONSUMER].writer.files() == (1, 1, 2), "the consumer had nothing to write"
 
@@ -242,7 +248,7 @@ def test_a_channel_that_ends_counts_as_received():
     chain.consume()
     chain.finish(1)
     assert chain.take_all() == [Buffer((0,)), EndOfPartition()]
-    assert chain.told() == [CheckpointAcknowledged(1)]
+    assert chain.told() == [acknowledged(1, persisted=1)]
     assert chain.snapshot(1) == checkpoint(((), ()), ((), (0,)), ((), ()))
 
 
@@ -260,7 +266,7 @@ def test_a_checkpoint_before_the_conversion_is_declined_and_the_next_completes(r
     chain.barrier(0, 1, UNALIGNED)
     chain.barrier(0, 2, UNALIGNED)
     chain.take_all()
-    assert chain.told() == [CheckpointAcknowledged(2)]
+    assert chain.told() == [acknowledged(2, persisted=2 if recovery is not FIRST else 0)]
 
 
 @pytest.mark.parametrize("kind", [LOCAL, REMOTE])
@@ -275,7 +281,7 @@ def test_what_was_not_pushed_is_in_the_checkpoint_between_what_was_queued_and_wh
     chain.barrier(0, 1, UNALIGNED)
     chain.produce(0, (5,))
     assert type(chain.take().element) is Barrier
-    assert chain.told() == [CheckpointAcknowledged(1)]
+    assert chain.told() == [acknowledged(1, persisted=2)]
     assert chain.snapshot(1) == checkpoint(((0,),), ((1, 2),), ((3, 4),))
 
 
@@ -426,7 +432,7 @@ def test_credit_ends_with_a_blocked_producer_that_has_floating_buffers_only():
     assert chain.transfer(0) is None
     chain.barrier(1, 1, ALIGNED)
     assert chain.take() is not None
-    assert chain.told() == [CheckpointAcknowledged(1)]
+    assert chain.told() == [acknowledged(1, unaligned=False)]
     assert reader.credit == 0
     assert chain.transfer(0) is None
     assert chain.transfer(0) == Buffer((1,))

@@ -9,7 +9,6 @@ from conformance.ports import (
     CHANNEL_STATE_WRITER,
     Alignment,
     ChannelKind,
-    CheckpointAcknowledged,
     CheckpointDeclined,
     CheckpointReason,
     CheckpointStatus,
@@ -23,7 +22,7 @@ from conformance.ports import (
 from reference_impl.network.channel_info import ChannelInfo
 from reference_impl.network.local_channel import LocalChannel
 from reference_impl.network.remote_channel import RemoteChannel
-from tests.reference_impl.test_chain import STATE, WholeChain
+from tests.reference_impl.test_chain import STATE, WholeChain, acknowledged
 
 LOCAL, REMOTE = ChannelKind.LOCAL, ChannelKind.REMOTE
 UNALIGNED = Alignment.UNALIGNED
@@ -54,7 +53,7 @@ def test_a_barrier_fails_with_its_output_state_and_its_poll_completes_nothing(ki
     chain.produce(0, (0,))
     chain.barrier(0, 1, UNALIGNED)
     assert chain.take().element.checkpoint == 1
-    assert chain.told() == [CheckpointAcknowledged(1)]
+    assert chain.told() == [acknowledged(1)]
     completed = chain.snapshot(1)
     chain.produce(0, (1,))
     chain.fault(CHANNEL_STATE_WRITER, THROWS)

@@ -15,6 +15,7 @@ from conformance.ports import (
     CheckpointReason,
     ErrorKind,
     FaultKind,
+    PartTaken,
     PortError,
     StatePart,
     SubtaskCall,
@@ -173,9 +174,34 @@ def test_a_checkpoint_is_acknowledged_when_all_of_its_state_is_final():
     take(one, 1, UNALIGNED)
     take(one, 2, ALIGNED)
     assert finish(one, 1, StatePart.OUTPUTS, StatePart.OPERATORS) == []
-    assert finish(one, 2, StatePart.OPERATORS) == [CheckpointAcknowledged(2)]
-    assert finish(one, 1, StatePart.INPUTS) == [CheckpointAcknowledged(1)]
+    assert finish(one, 2, StatePart.OPERATORS) == [CheckpointAcknowledged(2, PartTaken(unaligned=False, persisted=0))]
+    assert finish(one, 1, StatePart.INPUTS) == [CheckpointAcknowledged(1, PartTaken(unaligned=True, persisted=0))]
     assert finish(one, 1) == []
+
+
+@pytest.mark.parametrize("stored", [0, 3])
+def test_an_acknowledgement_says_that_a_barrier_overtook_data_after_it_timed_out(stored):
+    """subtask-checkpoint.md T15, T24."""
+    one = task()
+    one.aligned(1, 4)
+    take(one, 1, TIMEOUTABLE)
+    one.advance(10)
+    one.aligned(2, 7)
+    if stored:
+        one.state_written(1, StatePart.OUTPUTS, stored)
+    told = CheckpointAcknowledged(1, PartTaken(unaligned=stored > 0, persisted=stored, alignment=4))
+    assert finish(one, 1, *StatePart)[-1:] == [told]
+
+
+def test_the_alignment_of_an_unaligned_checkpoint_is_over_when_its_last_barrier_comes():
+    """subtask-checkpoint.md T24: the inputs and the outputs count together."""
+    one = task()
+    take(one, 1, UNALIGNED)
+    one.state_written(1, StatePart.OUTPUTS, 2)
+    one.state_written(1, StatePart.INPUTS, 3)
+    one.aligned(1, 6)
+    told = CheckpointAcknowledged(1, PartTaken(unaligned=True, persisted=5, alignment=6))
+    assert finish(one, 1, *StatePart) == [told]
 
 
 @pytest.mark.parametrize("reason", [None, CheckpointReason.SHARED_STREAM])
@@ -213,7 +239,7 @@ def test_a_checkpoint_that_the_inputs_refuse_fails_alone():
     assert not failed.value.checkpoint_reason.counts
     one.decline(1, CheckpointReason.DECLINED_TASK_NOT_READY)
     take(one, 2, UNALIGNED)
-    assert finish(one, 2, *StatePart) == [CheckpointAcknowledged(2)]
+    assert finish(one, 2, *StatePart) == [CheckpointAcknowledged(2, PartTaken(unaligned=True, persisted=0))]
 
 
 @pytest.mark.parametrize("place", [CHECKPOINT_START, CHANNEL_STATE_WRITER])

@@ -20,6 +20,7 @@ from conformance.ports import (
     EndOfData,
     GateConfig,
     InputStatus,
+    PartTaken,
     Port,
     Recovery,
     Resources,
@@ -163,7 +164,7 @@ def test_a_task_takes_its_part_with_all_gates_with_its_operators_and_its_outputs
     one.send(0, 0, Barrier(1, UNALIGNED))
     one.send(0, 1, Barrier(1, UNALIGNED))
     one.act()
-    assert one.told[-1] == CheckpointAcknowledged(1)
+    assert one.told[-1] == CheckpointAcknowledged(1, PartTaken(unaligned=True, persisted=1, alignment=0))
     assert one.checkpoints.states.read_back(1) == ((), (2,), ()), "of a remote channel, what waits is its own"
     one.checkpoints.subtask.complete(1)
     whole(one.checkpoints.obey())

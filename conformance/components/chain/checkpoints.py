@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from conformance.ports import ChainCheckpoint, CheckpointStatus
+from conformance.ports import ChainCheckpoint, CheckpointStatus, PartTaken
 
 
 @dataclass(slots=True)
@@ -52,7 +52,9 @@ class Checkpoints:
 class History:
     """What is known across failures: where barriers stood, which checkpoints completed, how chains were restored."""
 
-    __slots__ = ("broke", "completed", "cuts", "design", "fell_back", "generation", "origin", "reading", "saved")
+    __slots__ = (
+        "broke", "completed", "cuts", "design", "fell_back", "generation", "origin", "reading", "said", "saved",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.cuts: dict[int, Cut] = {}
@@ -61,6 +63,8 @@ class History:
         self.completed = {0: NOTHING}
         self.saved: dict[int, ChainCheckpoint] = {}
         """Completed checkpoints that were restored, as they were read back."""
+        self.said: dict[int, PartTaken] = {}
+        """By completed checkpoint, what its acknowledgement has said of how it was taken."""
         self.reading = 0
         """The checkpoint that the current step reads back; 0: none."""
         self.design = ""

@@ -330,7 +330,7 @@ class Ledger(PortLedger):
             lane.credit.end()
         for signal in seen.signals:
             if type(signal) is CheckpointAcknowledged:
-                self._acknowledged(signal.checkpoint)
+                self._acknowledged(signal)
             elif type(signal) is CheckpointDeclined:
                 self._declined(signal.checkpoint)
 
@@ -365,7 +365,10 @@ class Ledger(PortLedger):
         if not unaligned:
             lane.waits = lane.blocked = True
 
-    def _acknowledged(self, checkpoint: int) -> None:
+    def _acknowledged(self, signal: CheckpointAcknowledged) -> None:
+        checkpoint = signal.checkpoint
+        if signal.taken is not None:
+            self.history.said[checkpoint] = signal.taken
         depth = self.history.completed[self.history.origin].depth + 1
         self.history.completed[checkpoint] = Completed(self.config.recovery, self.checkpoints.began_in_recovery, depth)
         sent = self.history.cuts[checkpoint].sent
@@ -442,7 +445,7 @@ class Ledger(PortLedger):
     def _ended_anyway(self, signal: Signal) -> None:
         """Notes that a checkpoint ended while the task failed."""
         if type(signal) is CheckpointAcknowledged and not self.alignment.was_triggered_or_declined(signal.checkpoint):
-            self._acknowledged(signal.checkpoint)
+            self._acknowledged(signal)
         elif type(signal) is CheckpointDeclined and not self.alignment.was_triggered_or_declined(signal.checkpoint):
             self._declined(signal.checkpoint)
 

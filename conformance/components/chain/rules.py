@@ -39,6 +39,7 @@ from conformance.models.designs import (
     READBACK,
     RESOURCES,
 )
+from conformance.models.job_words import taken_in_words
 from conformance.models.records import compare_ids, in_words
 from conformance.models.words import many, name
 from conformance.ports import (
@@ -346,6 +347,27 @@ def an_aligned_checkpoint_holds_no_channel_state(ledger: Ledger, seen: Seen[obje
     )
     owed = f"checkpoint {ledger.history.reading} is aligned and must contain no channel state"
     return Broken(FailureClass.DUPLICATED, owed, f"it contains {before} as input state and {after} as output state")
+
+
+@rule(
+    steps.snapshot, steps.restore, invariant="I-108", tickets=("FLINK-31588",), needs=READBACK, never=(NOTHING_SENT,)
+)  # fmt: skip
+def an_acknowledgement_says_what_the_consumer_stored(ledger: Ledger, seen: Seen[object]) -> Judgement:
+    """If the acknowledgement of a checkpoint says how the consumer has taken its part, that is so: with as many
+    records in flight as its input state holds, unaligned if there are any, and aligned if the barriers are."""
+    checkpoint, value = ledger.history.reading, _completed(seen)
+    cut, said = ledger.history.cuts.get(checkpoint), ledger.history.said.get(checkpoint)
+    if value is None or cut is None or said is None:
+        return False
+    stored, owed = sum(map(len, value.input_state)), ""
+    if said.persisted is not None and said.persisted != stored:
+        owed = f"its input state holds {many(stored, 'record')}"
+    elif said.unaligned is False and stored:
+        owed = f"its input state holds {many(stored, 'record')}, so it is unaligned"
+    elif said.unaligned and cut.alignment == "aligned":
+        owed = "its barriers are aligned, and so is the part of the consumer"
+    about = f"checkpoint {checkpoint} was acknowledged, and {owed}"
+    return not owed or Broken(FailureClass.CORRUPTED, about, f"the consumer says: {taken_in_words(said)}")
 
 
 @rule(steps.snapshot, steps.restore, invariant="I-62", needs=READBACK, formerly=("a-checkpoint-says-how-far-it-is",))

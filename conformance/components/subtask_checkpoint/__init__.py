@@ -10,7 +10,7 @@ from conformance.components.subtask_checkpoint.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component
 from conformance.models.barriers import TIMEOUT
 from conformance.models.faults import WithFaults
-from conformance.ports import SubtaskCheckpointConfig, SubtaskCheckpointPort
+from conformance.ports import Capability, SubtaskCheckpointConfig, SubtaskCheckpointPort
 
 
 class SubtaskCheckpointScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
@@ -28,7 +28,9 @@ COMPONENT = Component(
     config_type=SubtaskCheckpointScenarioConfig,
     configs=(*[_make()] * 6, _make(unaligned=False), *[_make(faults=True)] * 3, _make(unaligned=False, faults=True)),
     port_config=lambda config: SubtaskCheckpointConfig(TIMEOUT),
-    make_ledger=lambda config, capabilities: Ledger(config.unaligned, config.can_fail(SubtaskCheckpointPort)),
+    make_ledger=lambda config, capabilities: Ledger(
+        config.unaligned, config.can_fail(SubtaskCheckpointPort), Capability.SAYS_HOW_TAKEN in capabilities
+    ),
     needs=lambda config: config.needs_for_faults(),
     steps=tuple(STEPS.all),
     properties=(*rules.RULES.all, *goals.RULES.all),
@@ -46,6 +48,7 @@ COMPONENT = Component(
         "runs": Bound(("run_async",), 1),
         "told": Bound(("complete",), 1),
         "time": Bound(("advance",), 0),
+        "how-taken": Bound(("aligned", "state_written"), 0),
         "other": Bound(("cancel", "fail", "restore", "fault"), 0),
     },
     biases=(

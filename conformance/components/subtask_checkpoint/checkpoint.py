@@ -44,7 +44,7 @@ class Stage(Enum):
 
 
 UNKNOWN = Stage.UNKNOWN
-ALIGNED = Alignment.ALIGNED
+ALIGNED, UNALIGNED = Alignment.ALIGNED, Alignment.UNALIGNED
 """Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
 
 
@@ -52,8 +52,8 @@ class Checkpoint:
     """One checkpoint: what was asked for, what was called, and what is final of it."""
 
     __slots__ = (
-        "aborted", "acknowledged", "alignment", "awaited", "completed", "declined", "due", "failed", "missing",
-        "result", "stage", "told", "was_final",
+        "aborted", "acknowledged", "aligned_for", "alignment", "awaited", "completed", "declined", "due", "failed",
+        "missing", "result", "stage", "stored", "told", "was_final",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -78,10 +78,18 @@ class Checkpoint:
         self.completed = self.acknowledged = False
         self.declined: list[CheckpointReason] = []
         """With which reasons it was declined."""
+        self.stored = 0
+        """How many records in flight are stored of it."""
+        self.aligned_for: int | None = None
+        """How many milliseconds its alignment took; None: nobody has said it."""
 
     def has_channel_state(self) -> bool:
         """Returns whether in-flight data may belong to it."""
         return self.alignment is not ALIGNED
+
+    def can_overtake(self) -> bool:
+        """Returns whether its barrier can have overtaken data: from the beginning, or since it timed out."""
+        return self.alignment is UNALIGNED or SubtaskCall.OUTPUTS_TIME_OUT in self.told
 
     def is_given_up(self) -> bool:
         """Returns whether it was aborted or declined."""

@@ -64,12 +64,14 @@ class Ledger(PortLedger):
     """A checkpoint is pending while its inputs are started and the task has not taken its part. Its asynchronous part
     is running until it was given a turn in which it had to end."""
 
-    __slots__ = ("checkpoints", "found", "last", "left", "pending", "running", "timer", "unaligned")
+    __slots__ = ("checkpoints", "found", "last", "left", "pending", "running", "says_how", "timer", "unaligned")
 
-    def __init__(self, unaligned: bool, can_fail: Places) -> None:
-        """`unaligned`: whether checkpoints may be unaligned or timeoutable."""
+    def __init__(self, unaligned: bool, can_fail: Places, says_how: bool = False) -> None:
+        """`unaligned`: whether checkpoints may be unaligned or timeoutable. `says_how`: whether an acknowledgement says
+        how a checkpoint was taken."""
         super().__init__(can_fail)
         self.unaligned = unaligned
+        self.says_how = says_how
         self.restore()
 
     def restore(self) -> None:
@@ -157,11 +159,19 @@ class Ledger(PortLedger):
         one.aborted = True
         one.was_final = one.stage is Stage.BEGUN and not one.missing and not one.failed
 
+    def align(self, checkpoint: int, milliseconds: int) -> None:
+        """Notes how long the alignment of a checkpoint took."""
+        self.checkpoints[checkpoint].aligned_for = milliseconds
+
     def pass_time(self, milliseconds: int) -> None:
         """Notes that time has passed."""
         self.timer.now += milliseconds
 
     # ---- updates: other threads --------------------------------------------------------------------------------------
+    def store(self, checkpoint: int, part: str, records: int) -> None:
+        """Notes that so many more records in flight are stored of a checkpoint."""
+        self.checkpoints[checkpoint].stored += records
+
     def finish(self, checkpoint: int, part: str) -> None:
         """Notes that a part of the state is final."""
         self.checkpoints[checkpoint].settle(StatePart(part))

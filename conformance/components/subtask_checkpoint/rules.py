@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from conformance.components.subtask_checkpoint import steps
-from conformance.components.subtask_checkpoint.checkpoint import ABORTS, BARRIERS, WRITER_CALLS, Stage
+from conformance.components.subtask_checkpoint.checkpoint import ABORTS, BARRIERS, WRITER_CALLS, Checkpoint, Stage
 from conformance.components.subtask_checkpoint.ledger import Ledger
 from conformance.components.subtask_checkpoint.words import happens, weighed
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.models import faults, lifetime
-from conformance.models.designs import FAULTS, RESOURCES
+from conformance.models.designs import FAULTS, RESOURCES, SAYS_HOW_TAKEN
+from conformance.models.job_words import taken_in_words
 from conformance.models.signal_words import signalled
 from conformance.models.words import counted, got, many, refusal
 from conformance.ports import (
@@ -20,6 +22,7 @@ from conformance.ports import (
     CheckpointDeclined,
     CheckpointReason,
     FaultKind,
+    PartTaken,
     Resources,
     StatePart,
     SubtaskCall,
@@ -47,6 +50,37 @@ def called(seen: Acted, checkpoint: int) -> list[SubtaskCall]:
 def acknowledged(seen: Acted) -> list[int]:
     """The checkpoints that were acknowledged in the operation."""
     return [one.checkpoint for one in seen.signals if type(one) is CheckpointAcknowledged]
+
+
+# ---- how it was taken ------------------------------------------------------------------------------------------------
+@rule(
+    *steps.ACTS, invariant="I-108", tickets=("FLINK-31588",), after_learning=True, needs=SAYS_HOW_TAKEN,
+    signals=(CheckpointAcknowledged,),
+)  # fmt: skip
+def an_acknowledgement_says_how_the_task_took_its_part(ledger: Ledger, seen: Acted) -> Judgement:
+    """An acknowledgement says whether the task has taken its part unaligned: so if data in flight is stored of it, also
+    if that came of a time-out, and not if nothing could overtake; how many records are stored of inputs and outputs
+    together; and how long the alignment of this checkpoint took."""
+    for signal in seen.signals:
+        if type(signal) is not CheckpointAcknowledged:
+            continue
+        one, taken = ledger.checkpoints[signal.checkpoint], signal.taken or PartTaken()
+        for owed in _how_taken(one, taken):
+            about = f"checkpoint {signal.checkpoint} is acknowledged, and {owed}"
+            return Broken(FailureClass.CORRUPTED, about, f"the task says: {taken_in_words(taken)}")
+    return True
+
+
+def _how_taken(one: Checkpoint, said: PartTaken) -> Iterator[str]:
+    """Yields what is so, and was not said."""
+    if said.persisted != one.stored:
+        yield f"{many(one.stored, 'record')} in flight are stored of it"
+    if one.stored and said.unaligned is not True:
+        yield "it is unaligned, because records in flight are stored of it"
+    if not one.can_overtake() and said.unaligned is not False:
+        yield "it is aligned, because nothing could overtake"
+    if one.aligned_for is not None and said.alignment != one.aligned_for:
+        yield f"its alignment took {many(one.aligned_for, 'millisecond')}"
 
 
 # ---- acknowledged and declined ---------------------------------------------------------------------------------------

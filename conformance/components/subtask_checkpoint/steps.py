@@ -8,7 +8,7 @@ from typing import Any
 from conformance.components.subtask_checkpoint.checkpoint import Checkpoint, Stage
 from conformance.components.subtask_checkpoint.ledger import MOST_CHECKPOINTS, Ledger
 from conformance.driver import DISABLED, NO_OPERANDS, Drain, Once, Steps, While
-from conformance.models.barriers import PASSING
+from conformance.models.barriers import PASSING, TIMEOUT
 from conformance.models.faults import fault_step
 from conformance.models.lifetime import fail_step, resources_step, restart_step
 from conformance.ports import (
@@ -23,6 +23,7 @@ from conformance.ports import (
 
 UNKNOWN, STARTED, OVER = Stage.UNKNOWN, Stage.STARTED, Stage.OVER
 WRITER_START = SubtaskCall.WRITER_START
+UNALIGNED = Alignment.UNALIGNED
 """Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
 
 LIVE = ("live",)
@@ -115,6 +116,22 @@ def trigger(port: SubtaskCheckpointPort, ledger: Ledger, checkpoint: int) -> Ans
     return port.trigger(Barrier(checkpoint, alignment), ledger.timestamp(checkpoint))
 
 
+def alignable(ledger: Ledger) -> Sequence[tuple[int, int]]:
+    """The pending checkpoint if it is not unaligned in the inputs; an unaligned one whose inputs are not done. Once."""
+    if not ledger.says_how:
+        return DISABLED
+    pending, checkpoints = ledger.pending, ledger.checkpoints
+    over = [number for (number,) in arriving(ledger)]
+    if pending and checkpoints[pending].alignment is not UNALIGNED:
+        over.append(pending)
+    return [(one, time) for one in over if checkpoints[one].aligned_for is None for time in (0, TIMEOUT)]
+
+
+@step("task", CANCELLED, when=alignable, end=Ledger.align, weight=16)
+def aligned(port: SubtaskCheckpointPort, ledger: Ledger, checkpoint: int, milliseconds: int) -> Answer[None]:
+    return port.aligned(checkpoint, milliseconds)
+
+
 def declinable(ledger: Ledger) -> Sequence[tuple[int, str]]:
     """A checkpoint that the inputs have refused; else the next ones, and one whose barriers are still to come."""
     pending, last = ledger.pending, ledger.last
@@ -179,6 +196,33 @@ def _parts(one: Checkpoint) -> list[StatePart]:
         for part in one.missing
         if part is StatePart.OPERATORS or not (stopped or (part is StatePart.INPUTS and one.awaited))
     ]
+
+
+_AMOUNTS = (1, 3)
+"""How many records may be stored at a time."""
+
+
+def storable(ledger: Ledger) -> Sequence[tuple[int, str, int]]:
+    """Parts in which records in flight may be stored: those of the inputs only if the checkpoint is unaligned, those of
+    the outputs also if its barrier has timed out."""
+    if not ledger.says_how:
+        return DISABLED
+    found = []
+    for number in ledger.running:
+        one = ledger.checkpoints[number]
+        if one.is_stopped_in_writer() or not one.can_overtake():
+            continue
+        for part in one.missing:
+            if part is StatePart.OUTPUTS or (part is StatePart.INPUTS and one.alignment is UNALIGNED):
+                found += [(number, part.value, amount) for amount in _AMOUNTS]
+    return found
+
+
+@step("writer", CANCELLED, when=storable, end=Ledger.store, weight=16)
+def state_written(
+    port: SubtaskCheckpointPort, ledger: Ledger, checkpoint: int, part: str, records: int
+) -> Answer[None]:
+    return port.state_written(checkpoint, StatePart(part), records)
 
 
 def finishable(ledger: Ledger) -> Sequence[tuple[int, str]]:
@@ -248,8 +292,8 @@ resources = resources_step(STEPS, ALWAYS, weight=4)
 fail = fail_step(STEPS, ALWAYS)
 restore = restart_step(STEPS, Ledger.restore)
 
-ACTS = (start_inputs, inputs_done, inputs_failed, trigger, decline, complete, abort, advance, finish_part, fail_part,
-        run_async, cancel)  # fmt: skip
+ACTS = (start_inputs, inputs_done, inputs_failed, trigger, aligned, decline, complete, abort, advance, state_written,
+        finish_part, fail_part, run_async, cancel)  # fmt: skip
 """The steps in which something may be called, or sent to the checkpoint coordinator."""
 
 
