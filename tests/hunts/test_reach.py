@@ -83,7 +83,7 @@ def test_the_page_says_how_many_were_found_of_those_that_count():
     ]
     text = report(tried, {"pipeline": 9}, 5, {"pipeline": "Locks cannot be seen."})
     assert "1 of 2 that change a run were found (50 %)" in text
-    assert "3 pairs of a component and a bug were tried. 5 more" in text
+    assert "3 pairs of a component and a bug were tried. 5 more were not" in text
     assert "| all | 9 | 3 | 2 | 1 | 50 % | 7 | 7 |" in text
     missed = text.split("## pipeline")[1]
     assert "Locks cannot be seen." in missed
