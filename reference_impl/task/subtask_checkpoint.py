@@ -111,7 +111,8 @@ class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
         if checkpoint in self.parts:
             part = self.parts[checkpoint]
             part.unaligned = barrier.alignment is Alignment.UNALIGNED
-            part.alignment = self.alignments.pop(checkpoint, None)
+            part.alignment = self.alignments.get(checkpoint)
+        self.alignments.clear()
 
     def send(self, barrier: Barrier, timestamp: int) -> None:
         """T7, T9. The operators prepare, the barrier is sent to the outputs, and its timer is set (Flink:
@@ -145,8 +146,8 @@ class SubtaskCheckpoint(Faulty, SubtaskCheckpointPort):
         """T24. The alignment of a checkpoint is over (Flink: `setAlignmentDurationNanos`)."""
         if checkpoint in self.parts:
             self.parts[checkpoint].alignment = milliseconds
-        else:
-            self.alignments = {checkpoint: milliseconds}
+        elif checkpoint > self.last:
+            self.alignments[checkpoint] = milliseconds
 
     def decline(self, checkpoint: int, reason: CheckpointReason) -> None:
         """T10. The task declines a checkpoint (Flink: `abortCheckpointOnBarrier`, `Environment.declineCheckpoint`)."""
