@@ -80,14 +80,23 @@ class Judge:
             self.kernel.leave_open(struck)
 
     def let_end(self, move: Move, step: Step, operands: Operands, signals: list[Signal]) -> None:
-        """Note the end of an operation that was in flight when the task failed: it ends, and how is not judged.
+        """Note the end of an operation that was in flight when the task failed or was cancelled: it ends, and only the
+        rules judge how that are about such operations.
 
-        Raises: Violation if it crashed.
+        Raises: Violation, also if it crashed.
         """
-        error = self.seen.error
-        if error is not None and error.kind in FATAL:
-            raise unexpected(self.program.answers, error, step)
-        self._row()[move.place] += 1
+        seen = self.seen
+        if seen.error is not None and seen.error.kind in FATAL:
+            raise unexpected(self.program.answers, seen.error, step)
+        row = self._row()
+        row[move.place] += 1
+        seen.operands = operands
+        for place, check in move.if_open_ended:
+            if judgement := check(self.ledger, seen):
+                if judgement is True:
+                    row[place] += 1
+                else:
+                    self._other(place, judgement, step, row)
         if move.end is not None:
             move.end(self.ledger, *operands)
         if signals:

@@ -173,7 +173,7 @@ class Move:
 
     __slots__ = (
         "_by_phase", "begin", "call", "cases", "concern", "crashes", "during", "end", "fails", "fresh_port",
-        "if_struck", "interrupts", "judges", "kind", "place", "thread", "when",
+        "if_open_ended", "if_struck", "interrupts", "judges", "kind", "place", "thread", "when",
     )  # fmt: skip
 
     def __init__(
@@ -201,7 +201,7 @@ class Move:
         """The thread on which the operation runs; empty if the operation never pauses."""
         own = looks_closely(kind)
         mine = [(at, one) for at, one in properties if kind.key in one.on or (own and one.slug == ANSWERS)]
-        always = [(at, one) for at, one in mine if not one.struck]
+        always = [(at, one) for at, one in mine if not (one.struck or one.open_ended)]
         if kind.fresh_port:
             # The outcome of a step that replaces the port is the outcome of the old port. The quiet rules, too, judge
             # it against the ledger as it was before.
@@ -209,6 +209,8 @@ class Move:
         self.judges = Judges(always, kind.end, kind.learn, len(kind.operands), place)
         self.if_struck: Judges | None = None
         """The judges of an operation that a fault has struck; None: those of any other."""
+        self.if_open_ended = tuple([(at, one.check) for at, one in mine if one.open_ended])
+        """The judges of an operation that was in flight when the task failed or was cancelled."""
         if kind.struck is not None:
             self.if_struck = Judges(
                 [one for one in mine if one[1].struck], None, kind.struck, len(kind.operands), place

@@ -62,6 +62,9 @@ class Property:
     all."""
     struck: bool = False
     """It is judged only after operations that a fault has struck. No other rule is judged after those."""
+    open_ended: bool = False
+    """It is judged only after operations that were in flight when the task failed or was cancelled, and with `struck`
+    after those of both kinds. No other rule is judged after them."""
     formerly: tuple[str, ...] = ()
     """Slugs that it had in earlier versions. Files that name one of them mean this property."""
     never: tuple[Never, ...] = ()
@@ -153,7 +156,7 @@ class Rules(Generic[L]):
         self, *on: Step[L, V, *Ops], invariant: str = "", tickets: tuple[str, ...] = (),
         needs: frozenset[Capability] = NOTHING, quiet: bool = False, after_learning: bool = False,
         given: Callable[[L], bool] | None = None, signals: tuple[type[Any], ...] = (), struck: bool = False,
-        formerly: tuple[str, ...] = (), never: tuple[Never, ...] = (),
+        open_ended: bool = False, formerly: tuple[str, ...] = (), never: tuple[Never, ...] = (),
     ) -> Callable[[Callable[[L, Seen[V, *Ops]], Judgement]], Callable[[L, Seen[V, *Ops]], Judgement]]: ...  # fmt: skip
 
     @overload
@@ -161,7 +164,7 @@ class Rules(Generic[L]):
         self, *on: Step[L, V, *tuple[Any, ...]], invariant: str = "", tickets: tuple[str, ...] = (),
         needs: frozenset[Capability] = NOTHING, quiet: bool = False, after_learning: bool = False,
         given: Callable[[L], bool] | None = None, signals: tuple[type[Any], ...] = (), struck: bool = False,
-        formerly: tuple[str, ...] = (), never: tuple[Never, ...] = (),
+        open_ended: bool = False, formerly: tuple[str, ...] = (), never: tuple[Never, ...] = (),
     ) -> Callable[[Callable[[L, Seen[V]], Judgement]], Callable[[L, Seen[V]], Judgement]]: ...  # fmt: skip
 
     @overload
@@ -169,7 +172,7 @@ class Rules(Generic[L]):
         self, *on: Step[L, Any, *tuple[Any, ...]], invariant: str = "", tickets: tuple[str, ...] = (),
         needs: frozenset[Capability] = NOTHING, quiet: bool = False, after_learning: bool = False,
         given: Callable[[L], bool] | None = None, signals: tuple[type[Any], ...] = (), struck: bool = False,
-        formerly: tuple[str, ...] = (), never: tuple[Never, ...] = (),
+        open_ended: bool = False, formerly: tuple[str, ...] = (), never: tuple[Never, ...] = (),
     ) -> Callable[[Callable[[L, Seen[object]], Judgement]], Callable[[L, Seen[object]], Judgement]]: ...  # fmt: skip
 
     def rule(self, *on: AnyStep, **rest: Any) -> Any:

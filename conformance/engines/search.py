@@ -301,8 +301,9 @@ class Search:
                 world.perform(step)
 
     def _is_refused(self, world: World, step: Step) -> bool:
-        """Returns whether a step of a prefix is in another state than its prefix expects, and leads nowhere there."""
-        if self.program.component.is_turn(step):
+        """Returns whether a step of a prefix is in another state than its prefix expects, and leads nowhere there. A
+        task that fails is what its prefix expects."""
+        if self.program.component.is_turn(step) or world.ledger.is_broken():
             return False
         case = world.case(step)
         return case.fails and bool(case.kind.case)

@@ -70,7 +70,7 @@ class SpillPort(Port):
     # ---- thread that fetches
     @abstractmethod
     def append(self, gate: int, channel: int, records: tuple[int, ...]) -> Answer[None]:
-        """Fetched records of a channel follow what was appended before.
+        """Fetched records of a channel follow what was appended before; perhaps there are none.
 
         Raises: PortError ARGUMENT if there is no such channel; STATE if the fetching is over; IO if nothing more can be
         written: everything is deleted then.

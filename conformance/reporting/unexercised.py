@@ -27,8 +27,10 @@ def _conditions(told: Explanation) -> Iterator[str]:
     yield f"judged after: {', '.join(judged.on) if judged.on else 'every step'}"
     if judged.signals:
         yield f"only if one of these was signalled: {', '.join(one.__name__ for one in judged.signals)}"
-    if judged.struck:
-        yield "only if a fault has struck the operation, as `fault` arms it"
+    only = ["a fault has struck the operation, as `fault` arms it"] if judged.struck else []
+    only += ["it was in flight when the task failed or was cancelled"] if judged.open_ended else []
+    if only:
+        yield f"only if {', or '.join(only)}"
     if judged.quiet:
         yield "only while no operation is in flight"
     if judged.needs:

@@ -43,7 +43,7 @@ HISTORIES = {
     "writer": "38422c201c97c59a5397ccafd64505a02c72c816448a43d07382a63f42224e59",
     "subtask-checkpoint": "21ab833d1cff08470545c4744a7ea0dc27ad8f0efe64a421dc008740d29c6390",
     "drainer": "4568885fe4c5d48783afd8adb6fcd2edc38d51dceb5e0ed77cd52af9803c3e1b",
-    "spill": "b79cb0fd3a30801f993da314e5c0c32cc79991c924c4834f1daeb49a7ac47bbd",
+    "spill": "a446380fe09b5f3e28b758509656f04ac0f9bd250b8d5d8ecba8e350e538a573",
     "assignment": "e21e6a4be6fe2a72c4009fc713015b1f319cc86941aa030a4446ae25a5ac095f",
     "task-restore": "a442f411b16c75a3fcdf57b6b10d76dbbc8693903196ccd94c7476c453aadc66",
     "filter": "7d164d5baf5b667945be423b32bbaa5c3d7235577b1ebeb40ed227e0d309b780",

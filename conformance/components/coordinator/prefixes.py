@@ -73,6 +73,11 @@ JOINED = (
     turn(), turn(),
 )  # fmt: skip
 """Leads to events that were held back for an aborted savepoint, and now join those of an older checkpoint."""
+JOINED_TWICE = (
+    *HELD_TWICE, trigger(3, "checkpoint"), trigger(3, "savepoint"), turn(), deliver(0, 0), deliver(1, 0), *_ANSWERED,
+    *_cut_and_injected(3), *_EVENTS, abort(3), turn(), turn(),
+)  # fmt: skip
+"""Leads to events that were held back for the newest of three checkpoints, and now join those of the one before."""
 ASKED_AGAIN = (*CUT, trigger(1, "checkpoint"), turn(), fail_trigger(), turn())
 """Leads to a checkpoint in progress that was triggered again while another one failed before it began."""
 LOST = (
@@ -103,6 +108,6 @@ ONE_FINISHED = (
 )  # fmt: skip
 """Leads to a savepoint that completed without a subtask that had finished."""
 PREFIXES = (
-    CUT, OVERLAPPING, HELD_TWICE, ONE_OF_TWO_ABORTED, DISTURBED, ASKED_AGAIN, JOINED, LOST, SUBSUMING, AWAITING,
-    CUT_AND_RESTARTED, STALE, STORED, SCALED_DOWN, SCALED_UP, SCALED_TO_TWO, ONE_FINISHED,
+    CUT, OVERLAPPING, HELD_TWICE, ONE_OF_TWO_ABORTED, DISTURBED, ASKED_AGAIN, JOINED, JOINED_TWICE, LOST, SUBSUMING,
+    AWAITING, CUT_AND_RESTARTED, STALE, STORED, SCALED_DOWN, SCALED_UP, SCALED_TO_TWO, ONE_FINISHED,
 )  # fmt: skip

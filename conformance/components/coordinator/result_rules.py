@@ -170,15 +170,21 @@ def a_lost_event_fails_its_task_first(ledger: Ledger, seen: Seen[object]) -> Jud
 
 @rule(*ANY, invariant="CP11", tickets=("FLINK-21996",), signals=(TaskFailoverTriggered,))
 def no_task_fails_without_a_lost_event(ledger: Ledger, seen: Seen[object]) -> Judgement:
-    """The job master lets an attempt fail only if an event to it or a reply was lost, or a report of it."""
+    """The job master lets an attempt fail only while it is alive, and only if an event to it or a reply was lost, or a
+    report of it."""
     judged = False
     for signal in seen.signals:
         if type(signal) is TaskFailoverTriggered:
             one = ledger.attempt(signal.subtask, signal.attempt)
-            if one is not None and one.is_alive() and not one.missed:
-                owed = f"nothing was lost between the job master and {attempt(one.subtask, one.number)}"
-                return Broken(FailureClass.PROTOCOL, owed, "the failover of the attempt was triggered")
-            judged = True
+            name = attempt(signal.subtask, signal.attempt)
+            if one is None or not one.is_alive():
+                owed = f"{name} is over, so nothing must let it fail"
+            elif not one.missed:
+                owed = f"nothing was lost between the job master and {name}"
+            else:
+                judged = True
+                continue
+            return Broken(FailureClass.PROTOCOL, owed, "the failover of the attempt was triggered")
     return judged
 
 

@@ -10,12 +10,15 @@ from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, Uns
 from conformance.models import faults, lifetime, recovered_state
 from conformance.models.designs import FAULTS, RESOURCES
 from conformance.models.records import in_words
-from conformance.models.words import are, many, must_be, name
+from conformance.models.words import are, got, many, must_be, name, refusal
 from conformance.ports import (
     BUFFER_POOL,
+    CheckpointReason,
     Drained,
     DrainerPort,
+    ErrorKind,
     FaultKind,
+    FaultStruck,
     Piece,
     RecoveryTrigger,
     Resources,
@@ -226,6 +229,30 @@ adopt(
     lifetime.a_cancellation_deletes_the_files, steps.resources, needs=RESOURCES,
     of=lambda ledger: ledger.cancelled and not (ledger.released or ledger.flying),
 )  # fmt: skip
+
+
+@rule(steps.drain, invariant="I-92", open_ended=True)
+def a_drainer_ends_with_its_task(ledger: Ledger, seen: Seen[Piece | None]) -> Judgement:
+    """A drainer that is at work when the task is cancelled ends with its record, or with nothing to do, which is no
+    error."""
+    if FaultStruck in map(type, seen.signals):
+        return False
+    if seen.error is not None:
+        owed = "the task was cancelled, so the drainer has nothing to do, which is no error"
+        return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
+    return True if seen.value is None else fetched_records_are_pushed_once_in_their_order(ledger, seen)
+
+
+@rule(steps.checkpoint, invariant="I-92", open_ended=True)
+def a_checkpoint_ends_with_its_task(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """A checkpoint that is starting when the task is cancelled starts, or is declined because the task is not ready, or
+    fails with an error of kind released."""
+    if seen.error is None or seen.error.kind is ErrorKind.RELEASED:
+        return True
+    if FaultStruck in map(type, seen.signals) or refusal(seen.error) is CheckpointReason.DECLINED_TASK_NOT_READY:
+        return False
+    owed = "the task was cancelled, so a checkpoint that does not start must fail with an error of kind released"
+    return Broken(FailureClass.PROTOCOL, owed, got(seen.error))
 
 
 # ---- what fails ------------------------------------------------------------------------------------------------------

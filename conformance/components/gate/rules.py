@@ -508,6 +508,20 @@ def partitions_are_requested_after_conversion(ledger: Ledger, seen: Seen[object]
     )
 
 
+@rule(
+    steps.convert, steps.convert_again, steps.request_partitions, steps.request_partitions_too_early,
+    invariant="I-24", open_ended=True,
+)  # fmt: skip
+def what_comes_too_late_for_its_task_is_refused(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
+    """A conversion or a request of partitions that is under way when the task is cancelled succeeds, or comes too late,
+    which is an error of kind state."""
+    if seen.error is None or not ledger.releasing:
+        return False
+    if seen.error.kind is ErrorKind.IO and ledger.can_be_struck():
+        return False
+    return must_fail(seen.error, ErrorKind.STATE, "the task was cancelled")
+
+
 @rule(steps.end_of_output_state, steps.end_of_output_state_again, invariant="I-18")
 def the_output_state_of_a_channel_ends_once(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """The gate accepts the first end of output state of a channel; while other channels have not sent theirs, it

@@ -114,9 +114,24 @@ CANCELLED_IN_A_REQUEST = (
     request_partitions(0), cancel(), (FINISH, "canceler"), (FINISH, "task"),
 )  # fmt: skip
 """Leads to the cancellation of a task that is about to request the partitions."""
+FAILED_BEHIND_ITS_NOTIFICATION = (
+    *_LIVE,
+    *_one_by_one(checkpoint_started(1)),
+    fault(CHANNEL_STATE_WRITER, FaultKind.THROWS.value, 1),
+    buffer(1), *[(RUN, "network", "gate lock")] * 2, poll(), (FINISH, "task"), (FINISH, "network"),
+)  # fmt: skip
+"""Leads, with faults, to a poll of a channel that has failed; if it is marked behind its notification, in between."""
+ENDED_BEFORE_ITS_NOTIFICATION = (
+    *_LIVE,
+    *_one_by_one(end_of_data(0)),
+    end_of_partition(0), (RUN, "network", "gate lock"), *[poll(), (FINISH, "task")] * 2, (FINISH, "network"),
+    *_one_by_one(poll()),
+)  # fmt: skip
+"""Leads to a channel of which the end was polled while its notification was under way."""
 PREFIXES = (
     TAKEN_BEFORE_ITS_NOTIFICATION, STOPPED_BEFORE_CONVERSION, RELEASED_WHILE_A_PUSH_WAITS, FAILED_IN_A_POLL,
     STOPPED_IN_RECOVERY, FAILED_AS_A_CHECKPOINT_STARTS, CANCELLED_IN_A_POLL, CANCELLED_IN_A_REQUEST,
+    FAILED_BEHIND_ITS_NOTIFICATION, ENDED_BEFORE_ITS_NOTIFICATION,
 )  # fmt: skip
 
 

@@ -206,10 +206,10 @@ def a_push_waits_for_the_next_buffer(ledger: Ledger, seen: Seen[None, int]) -> J
     return must_succeed(seen.error, "the channel was offered a buffer: the push must succeed")
 
 
-@rule(steps.push_recovered, invariant="I-92", needs=FAULTS, struck=True)
+@rule(steps.push_recovered, invariant="I-92", needs=FAULTS, struck=True, open_ended=True)
 def a_release_ends_the_wait_for_a_buffer(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
-    """A push that waits for a buffer while its channel is released fails with an error of kind released, or recycles
-    its buffer, raises no error and notifies nobody."""
+    """A push that waits for a buffer while its channel is released, also because the task is cancelled, fails with an
+    error of kind released, or recycles its buffer, raises no error and notifies nobody."""
     if REFUSED not in seen.signals or DESTROYED in seen.signals or not ledger.releasing:
         return False
     if seen.error is not None:

@@ -34,6 +34,8 @@ MOST_SNAPSHOTS = 3
 _ONE = ((1,),)
 _SIZES = (1, 2, 5)
 """How many records are appended, or read, at once."""
+_APPENDED = (0, *_SIZES)
+"""How many are appended: perhaps nothing was fetched for a channel."""
 _WRITES = (SPILL_DIRECTORY, SPILL_FILE_CREATE, SPILL_FILE_WRITE, SPILL_FILE_SYNC)
 
 STEPS = Steps[SpillPort, Ledger]()
@@ -45,7 +47,7 @@ def fetchable(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
     """Channels, and how many records of them may be fetched next."""
     room = MOST_RECORDS - len(ledger.fetched.pieces)
     channels = channels_of(ledger.config.gates)
-    return [(gate, channel, size) for size in _SIZES if size <= room for gate, channel in channels]
+    return [(gate, channel, size) for size in _APPENDED if size <= room for gate, channel in channels]
 
 
 def readable(ledger: Ledger) -> Sequence[tuple[int]]:
