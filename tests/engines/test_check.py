@@ -9,6 +9,7 @@ from conformance.engines.check import search_range
 from conformance.engines.patience import PATIENCE
 from conformance.engines.search import Search, seeds
 from conformance.ports import ErrorKind, PortError, find_implementation
+from conformance.scenarios import Finding
 from reference_impl.network.subpartition import Subpartition
 from tests.implementations import NothingToMake, With
 
@@ -55,6 +56,12 @@ def test_a_range_is_the_same_in_every_process():
     whole, first, second = (search_range(program, "r", numbers) for numbers in (range(60), range(25), range(25, 60)))
     second.merge(first)
     assert second == whole
+
+
+def test_a_violation_is_found_with_the_scenario_that_is_its_evidence():
+    (found,) = check(ready(NothingToMake()), 3, 0, budget=1).found
+    assert found.scenario.finding == Finding(found.slug, found.failure_class, NothingToMake().name)
+    assert found.signature[:2] == (found.slug, found.failure_class)
 
 
 def test_a_failure_has_the_number_of_the_first_scenario_that_showed_it():

@@ -34,6 +34,14 @@ def test_a_step_that_others_need_says_which():
     assert explain(program, scenario)[attach].startswith("without it, step")
 
 
+def test_steps_are_counted_from_one_and_include_the_one_that_is_left_out():
+    program, scenario = minimal("B-01")
+    assert [step[0] for step in scenario.steps[1:3]] == ["attach_view", "poll"]
+    assert explain(program, scenario)[1] == "without it, step 3 would be skipped, and nothing fails"
+    idle = Scenario(scenario.component, scenario.config, (("poll",), *scenario.steps))
+    assert explain(program, idle)[2] == "without it, steps 1, 4 would be skipped, and nothing fails"
+
+
 def test_a_step_too_many_is_reported():
     program, scenario = minimal("B-01")
     longer = Scenario(scenario.component, scenario.config, (*scenario.steps[:1], ("flush",), *scenario.steps[1:]))

@@ -265,3 +265,17 @@ def test_states_are_told_apart_by_their_counts_and_by_the_orders_of_their_locks_
     assert key(*once) != key(*twice)
     assert key(("convert", 0)) != key(("convert", 0), orders=False)
     assert key(("push", 0)) == key(("push", 0), orders=False)
+
+
+class TakesTheNext(toy_gate.Gate):
+    async def take(self):
+        channel, buffer = await super().take()
+        return channel, buffer + 1
+
+
+def test_what_happens_at_once_at_the_beginning_is_judged():
+    program = toy.program(toy_gate.Toy(TakesTheNext))
+    explored = Explorer(program, Scope(toy_gate.ToyConfig(1), {"arrivals": 1}, at_once=("push", "take")))
+    assert explored.expander.program is program
+    (found,) = explored.explore().found
+    assert (found.slug, found.scenario.steps) == ("buffers-are-taken-once-and-in-order", (("push", 0), ("take",)))

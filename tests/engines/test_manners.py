@@ -8,7 +8,7 @@ import pytest
 
 from conformance.components import COMPONENTS
 from conformance.driver import RUN, Program
-from conformance.engines import Search, replay
+from conformance.engines import Search, manners, replay
 from conformance.engines.corpus import corpus
 from conformance.engines.manners import MANNERS
 from conformance.ports import find_implementation
@@ -56,3 +56,16 @@ def test_a_mutation_begins_like_a_scenario_of_the_corpus_and_is_none():
     found = [search.run(f"m/{number}", by=MANNERS["mutation"])[0].steps for number in range(20)]
     assert sum(any(one[:2] == steps[:2] for one in stored) for steps in found) > 10
     assert sum(steps in stored for steps in found) < 5
+
+
+def test_the_turns_of_a_bout_are_counted_from_the_first(monkeypatch):
+    original, bouts = manners._bout, []
+
+    def bout(world, by_phase, length, draw, change):
+        bouts.append([])
+        return original(world, by_phase, length, draw, lambda at, *more: (bouts[-1].append(at), change(at, *more)))
+
+    monkeypatch.setattr(manners, "_bout", bout)
+    Search(Program(COMPONENTS["chain"], REFERENCE)).run("t/0", by=MANNERS["pct-3"])
+    assert max(map(len, bouts)) > 1
+    assert all(turns == list(range(len(turns))) for turns in bouts)
