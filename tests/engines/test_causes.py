@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as replace_found
+
 from msgspec.structs import replace
 
 from conformance.components import COMPONENTS
@@ -9,10 +11,14 @@ from conformance.driver import ANSWERS, Program, run_scenario
 from conformance.engines import Check, Found, check, likely_causes
 from conformance.engines.apart import Apart
 from conformance.engines.corpus import corpus
+from conformance.engines.origins import Origin
+from conformance.engines.related import Relations, _is_costly
+from conformance.engines.resembling import resembling
 from conformance.engines.tally import Tally
-from conformance.ports import Port, find_implementation
-from conformance.scenarios import Scenario
+from conformance.ports import Port, find_implementation, find_known_bug
+from conformance.scenarios import Scenario, Step
 from tests.engines import hostile
+from tests.engines.far import FarAway
 
 SUBPARTITION = COMPONENTS["subpartition"]
 WITH_AND_WITHOUT_CREDIT = "priority-events-leave-with-and-without-credit"
@@ -146,3 +152,46 @@ def test_a_scenario_that_ends_its_process_is_not_run_again():
 
     (cause,) = likely_causes([Check(program.made_by(fails), Tally(), (crash,))])
     assert cause.found == (crash,)
+
+
+def test_a_known_bug_resembles_findings_if_it_fails_alike_in_half_of_them():
+    found = [
+        *checked(program_of("known-bug:B-01", "subpartition"), minimal("B-01", "subpartition")).found,
+        *checked(program_of("known-bug:B-S6", "subpartition"), minimal("B-S6", "subpartition")).found,
+        *checked(program_of("known-bug:B-S23", "subpartition"), minimal("B-S23", "subpartition")).found,
+    ]
+    known = {"B-01": find_known_bug("B-01")}
+    assert resembling(found[:1], COMPONENTS, known) == ("B-01",)
+    assert resembling(found[:2], COMPONENTS, known) == ("B-01",)
+    assert resembling(found, COMPONENTS, known) == ()
+    assert resembling(found[1:], COMPONENTS, known) == ()
+
+
+def test_the_first_difference_is_the_trigger_unless_everything_differs():
+    program, scenario = program_of("known-bug:B-01", "subpartition"), minimal("B-01", "subpartition")
+    (one,) = checked(program, scenario).found
+    idle = replace_found(one, scenario=Scenario(scenario.component, scenario.config, ()))
+
+    def trigger(*found: Found, always: bool, differs: bool = True) -> tuple[int, Step | None]:
+        relations = Relations(program, found)
+        differences = frozenset({("poll", "value", "")}) if differs else frozenset()
+        relations.__dict__["origins"] = [Origin(2, ("poll",), differences, always)] * len(found)
+        return relations.trigger(0)
+
+    assert trigger(one, always=False, differs=False) == (0, None)
+    assert trigger(one, always=False) == (2, ("poll",))
+    assert trigger(one, always=True) == (0, ())
+    assert trigger(one, idle, always=True) == (2, ("poll",)), "every scenario differs, so it explains nothing"
+    assert trigger(one, idle, always=False) == (2, ("poll",))
+
+
+def test_runs_that_hang_are_costly_and_those_that_crash_if_they_cost_a_process():
+    near = program_of("known-bug:B-01", "subpartition")
+    far = Program(SUBPARTITION, FarAway("reference"))
+    (one,) = checked(near, minimal("B-01", "subpartition")).found
+
+    def costly(program: Program, failure_class: str) -> bool:
+        return _is_costly(program, replace_found(one, signature=(ANSWERS, failure_class, "poll")))
+
+    assert [costly(near, one) for one in ("hung", "crashed", "lost")] == [True, False, False]
+    assert [costly(far, one) for one in ("hung", "crashed", "lost")] == [True, True, False]

@@ -8,6 +8,7 @@ from conformance.engines import check, check_with_hypothesis
 from conformance.engines.check import search_range
 from conformance.engines.patience import PATIENCE
 from conformance.engines.search import Search, seeds
+from conformance.engines.tally import Counter
 from conformance.ports import ErrorKind, PortError, find_implementation
 from conformance.scenarios import Finding
 from reference_impl.network.subpartition import Subpartition
@@ -62,6 +63,17 @@ def test_a_violation_is_found_with_the_scenario_that_is_its_evidence():
     (found,) = check(ready(NothingToMake()), 3, 0, budget=1).found
     assert found.scenario.finding == Finding(found.slug, found.failure_class, NothingToMake().name)
     assert found.signature[:2] == (found.slug, found.failure_class)
+
+
+def test_each_setting_counts_the_scenarios_in_which_it_was_met():
+    program = ready(With())
+    counter = Counter(program)
+    scenario, run = Search(program).run("0")
+    for times in (1, 2):
+        counter.add(scenario, run)
+        tally = counter.tally()
+        assert tally.scenarios == times
+        assert {cases.scenarios for cases in tally.settings.values()} == {times}
 
 
 def test_a_failure_has_the_number_of_the_first_scenario_that_showed_it():
