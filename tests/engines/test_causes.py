@@ -10,8 +10,9 @@ from conformance.components import COMPONENTS
 from conformance.driver import ANSWERS, Program, run_scenario
 from conformance.engines import Check, Found, check, likely_causes
 from conformance.engines.apart import Apart
+from conformance.engines.causes import _with_inner
 from conformance.engines.corpus import corpus
-from conformance.engines.origins import Origin
+from conformance.engines.origins import Difference, Origin
 from conformance.engines.related import Relations, _is_costly
 from conformance.engines.resembling import resembling
 from conformance.engines.tally import Tally
@@ -174,7 +175,7 @@ def test_the_first_difference_is_the_trigger_unless_everything_differs():
 
     def trigger(*found: Found, always: bool, differs: bool = True) -> tuple[int, Step | None]:
         relations = Relations(program, found)
-        differences = frozenset({("poll", "value", "")}) if differs else frozenset()
+        differences = frozenset({Difference("poll", "value", "")} if differs else ())
         relations.__dict__["origins"] = [Origin(2, ("poll",), differences, always)] * len(found)
         return relations.trigger(0)
 
@@ -195,3 +196,13 @@ def test_runs_that_hang_are_costly_and_those_that_crash_if_they_cost_a_process()
 
     assert [costly(near, one) for one in ("hung", "crashed", "lost")] == [True, False, False]
     assert [costly(far, one) for one in ("hung", "crashed", "lost")] == [True, True, False]
+
+
+def test_a_component_of_which_nobody_knows_is_not_looked_for():
+    gate = COMPONENTS["gate"]
+    assert gate.contains
+    outer = replace_found(gate, contains=(*gate.contains, "nowhere"))
+    assert {"gate", *gate.contains} <= set(_with_inner([outer], {}))
+    assert "nowhere" not in _with_inner([outer], {})
+    mine = replace_found(COMPONENTS["deque"], contains=())
+    assert _with_inner([mine], {}) == {"deque": mine}

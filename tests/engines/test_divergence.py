@@ -11,6 +11,7 @@ from conformance.driver import Program, run_scenario
 from conformance.engines import Comparison, Differ, check, check_with_hypothesis
 from conformance.engines.audit import is_audited
 from conformance.engines.compare import first_difference
+from conformance.engines.corpus import corpus
 from conformance.engines.divergence import MOST_CRASHES
 from conformance.engines.kinds import kinds_of
 from conformance.engines.search import seeds
@@ -213,3 +214,21 @@ def test_the_kinds_of_a_difference(left, right, field, words):
 )
 def test_the_kinds_of_steps_that_differ(left, right, words):
     assert kinds_of(left, right, "enabled") == words
+
+
+def test_each_divergence_shows_what_either_side_returned():
+    comparison, _ = compared("reference-recover-first", scenarios=60)
+    assert comparison.divergences
+    for one in comparison.divergences:
+        assert one.baseline != one.other
+        assert one.step[0] == one.group.operation
+
+
+def test_a_run_that_could_not_begin_has_performed_nothing():
+    reference, program = find_implementation("reference"), Program(COMPONENTS["subpartition"], NothingToMake())
+    _, scenario = corpus(program.component)[0]
+    judged = Differ(reference.name, reference, program)._judge(scenario)
+    assert (
+        judged.performed
+        == run_scenario(Program(program.component, reference), scenario.config, scenario.steps).performed
+    )

@@ -7,10 +7,11 @@ from dataclasses import replace
 from conformance.components import COMPONENTS
 from conformance.driver import Judgement, Never, Program, Property, Seen, Setting, Settings, Unsure
 from conformance.engines.check import search_range
-from conformance.engines.exercise import Cell, Exercise, cases_of, cells, exercise_of, gaps, holes
+from conformance.engines.exercise import Cell, Exercise, can, cases_of, cells, exercise_of, gaps, holes
 from conformance.engines.explore import Explorer
 from conformance.engines.scope import scope_of
-from conformance.ports import find_implementation
+from conformance.models.designs import recovers
+from conformance.ports import Capability, Recovery, find_implementation
 from tests.engines.toy import TOY, ToyLedger
 from tests.engines.toy_gate import Toy
 
@@ -143,3 +144,16 @@ def test_counting_adds_no_states():
     scope = scope_of(TOY, {"arrivals": "1", "takes": "1"})
     plain = Explorer(program, scope).explore(None, 10_000)
     assert Explorer(counted, scope).explore(None, 10_000).states == plain.states
+
+
+def test_a_property_that_needs_a_recovery_design_is_about_no_other():
+    designs = [one.value for one in Recovery if one is not Recovery.NONE]
+
+    def judged_in(needs: frozenset[Capability]) -> list[str]:
+        judged = Property(DOUBTFUL, "A toy.", "toy-gate", ("take",), seldom_sure, needs=needs)
+        return [one for one in designs if can(judged, toy(), Setting(recovery=one))]
+
+    assert judged_in(frozenset()) == designs
+    for design in designs:
+        assert judged_in(recovers(design)) == [design]
+        assert judged_in(recovers(design) | {Capability.RESOURCES}) == [design]

@@ -59,11 +59,17 @@ def test_a_mutation_begins_like_a_scenario_of_the_corpus_and_is_none():
 
 
 def test_the_turns_of_a_bout_are_counted_from_the_first(monkeypatch):
-    original, bouts = manners._bout, []
+    original = manners._bout
+    bouts: list[list[int]] = []
 
     def bout(world, by_phase, length, draw, change):
         bouts.append([])
-        return original(world, by_phase, length, draw, lambda at, *more: (bouts[-1].append(at), change(at, *more)))
+
+        def noted(at, *more):
+            bouts[-1].append(at)
+            change(at, *more)
+
+        return original(world, by_phase, length, draw, noted)
 
     monkeypatch.setattr(manners, "_bout", bout)
     Search(Program(COMPONENTS["chain"], REFERENCE)).run("t/0", by=MANNERS["pct-3"])

@@ -1,0 +1,101 @@
+"""What a campaign says when its code has changed, and what it counts: without a process, and without a search."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.campaigns import CampaignError, files
+from conformance.campaigns.block import encode_tally, has_corpus, run_part
+from conformance.campaigns.campaign import _check_code
+from conformance.campaigns.checks import PART, _merged, works_of
+from conformance.campaigns.code import Code, CodeLog
+from conformance.campaigns.course import Course, _Work
+from conformance.campaigns.plan import Block, make_plan
+from conformance.campaigns.seconds import Watch
+from conformance.components import COMPONENTS
+from conformance.driver import Program
+from conformance.engines.patience import PATIENCE
+from conformance.engines.tally import Tally
+from conformance.ports import find_implementation
+from tests.implementations import NothingToMake
+
+BEFORE = Code({"a.py": "1", "b.py": "1", "c.py": "1", "d.py": "1"}, {"mine": "1.0"}, {"python": "3.11"})
+
+
+def test_each_change_of_the_code_is_told():
+    now = Code({"a.py": "1", "b.py": "2", "c.py": "1", "e.py": "1"}, {"mine": "1.1"}, {"python": "3.12"})
+    assert BEFORE.changes(now) == [
+        "python is version '3.12', it was '3.11'",
+        "b.py is changed",
+        "d.py is gone",
+        "e.py is new",
+        "mine is version '1.1', it was '1.0'",
+    ]
+    assert BEFORE.changes(BEFORE) == []
+    earlier = Code(BEFORE.files, BEFORE.versions)
+    assert earlier.changes(BEFORE) == [], "a file of an earlier version does not name the environment"
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (2, r"was run: a\.py is changed, b\.py is changed\. Blocks"),
+        (3, r"a\.py is changed, b\.py is changed, c\.py is changed\. Blocks"),
+        (4, r"a\.py is changed, b\.py is changed, c\.py is changed, and 1 more\. Blocks"),
+    ],
+)
+def test_three_changes_are_named_and_the_others_are_counted(changed, told, tmp_path):
+    files.write(tmp_path / files.CODE, CodeLog((BEFORE,)))
+    names = sorted(BEFORE.files)
+    now = Code({**BEFORE.files, **dict.fromkeys(names[:changed], "2")}, BEFORE.versions, BEFORE.environment)
+    with pytest.raises(CampaignError, match=told):
+        _check_code(tmp_path, now, accept=False)
+    _check_code(tmp_path, BEFORE, accept=False)
+    _check_code(tmp_path, now, accept=True)
+    assert files.read(tmp_path / files.CODE, CodeLog).codes == (BEFORE, now)
+
+
+def test_the_corpus_is_replayed_with_the_first_block_only():
+    assert [has_corpus(Block("deque", number, 0, 5)) for number in (0, 1)] == [True, False]
+
+
+def test_sums_of_tallies_are_in_one_order():
+    one, other = Tally(), Tally()
+    one.exercised, one.unsure = {"b": 1}, {"b": 1}
+    other.exercised, other.unsure = {"a": 1}, {"a": 2}
+    for tally in (one, other):
+        tally.reasons = {(slug, "why"): count for slug, count in tally.unsure.items()}
+    merged = _merged(encode_tally(tally) for tally in (one, other))
+    assert list(merged.exercised.items()) == [("a", 1), ("b", 1)]
+    assert list(merged.unsure.items()) == [("a", 2), ("b", 1)]
+
+
+def test_a_baseline_that_crashes_each_time_is_given_up():
+    plan = make_plan("c", ["reference"], ["subpartition"], scenarios=100, block=50)
+    program = Program(COMPONENTS["subpartition"], NothingToMake())
+    block = Block("subpartition", 0, 0, 50)
+    result = run_part(plan, block, {"reference": program}, range(50), Watch())
+    assert result.tallies["reference"].scenarios == PATIENCE["crashed"]
+
+
+def test_a_check_has_a_work_for_the_corpus_and_one_for_each_part():
+    program = Program(COMPONENTS["deque"], find_implementation("reference"))
+    assert [works_of(program, count) for count in (0, 1, PART, PART + 1)] == [1, 2, 2, 3]
+
+
+def test_a_campaign_in_minutes_has_work_until_they_are_over(tmp_path, monkeypatch):
+    now = 100.0
+    plan = make_plan("c", ["reference"], ["deque"], minutes=2, block=5)
+    course = Course(tmp_path, plan, COMPONENTS, lambda: now, lambda *counts: None)
+    now = 1000.0
+    assert course.has_work(), "the first wave is run, however late it is"
+    begun = [_Work(1, 5, 10, False, 0)]
+    monkeypatch.setattr(course, "_known", [None])
+    monkeypatch.setattr(course, "_work", lambda: begun[0])
+    for moment, more in ((100.0, True), (219.5, True), (220.0, False), (500.0, False)):
+        now = moment
+        assert course.has_work() == more
+    begun[0] = _Work(1, 5, 10, True, 0)
+    assert course.has_work(), "a wave between others is missing"
+    monkeypatch.setattr(course, "_work", lambda: None)
+    assert not course.has_work()
