@@ -418,6 +418,9 @@ class Ledger(PortLedger):
             self.failures.task_failed(task, signal.cause)
         if state is FAILED or state is CANCELED:
             self.ready.discard(task)
+        if state is FINISHED:  # its end has no priority, and its consumers may stand still
+            for one in self.checkpoints.pending.values():
+                one.passes = False
 
     def _task_ready(self, signal: ports.TaskReady) -> None:
         self.tells_ready = True
@@ -454,7 +457,7 @@ class Ledger(PortLedger):
                     self.say("a-job-finishes-when-all-is-committed", LOST, f"a job finishes when sink {sink} has"
                              " committed all records", f"it has finished without {named(left)}")  # fmt: skip
 
-    def refusal(self, kind: str) -> tuple[Refusal, ...]:
+    def refusal(self, kind: str = CheckpointKind.SAVEPOINT.value) -> tuple[Refusal, ...]:
         """Returns why a checkpoint of this kind may be refused now."""
         if self.phase != "live" or self.cancelled:
             return tuple(Refusal)

@@ -428,12 +428,12 @@ _said("ids-of-checkpoints-increase", "I-45", "A checkpoint has a larger id than 
       when=lambda ledger, seen: seen.value.checkpoint)  # fmt: skip
 
 
-@rule(steps.trigger, steps.trigger_after_the_end, invariant="I-45")
+@rule(steps.trigger, steps.trigger_after_the_end, steps.stop_with_savepoint, invariant="I-45")
 def a_checkpoint_is_refused_for_a_reason(ledger: Ledger, seen: Seen[ports.Triggered, str]) -> Judgement:
     """A checkpoint is triggered if all tasks run and nothing stands against it, and refused when the job is over."""
     if seen.value.refused is None:
         return ledger.status is None or Broken(PROTOCOL, "the job is over, so no checkpoint is triggered", "one was")
-    if seen.value.refused not in ledger.refusal(seen.operands[0]):
+    if seen.value.refused not in ledger.refusal(*seen.operands):
         return Broken(PROTOCOL, f"a checkpoint is refused as {seen.value.refused} only where that is so",
                       "one is refused, and it is not so")  # fmt: skip
     return seen.value.refused is not ports.Refusal.NOT_RUNNING
