@@ -45,6 +45,13 @@ ALLOWED: Mapping[str, str] = MappingProxyType(
         "drainer: abort: nothing": "drainer.md FN7",
         "barrier-handler: alignment_times: empty": "barrier-handler.md I-51: an engine need not measure it",
         "persister: release: nothing": "persister.md: it holds nothing, and after release any result is right",
+        "pipeline: JobTaskChanged: never": "PipelinePort: an engine that cannot tell it leaves it out",
+        "pipeline: TaskReady: never": "PipelinePort: an engine that cannot tell it leaves it out",
+        "pipeline: fail: no": "PipelinePort.fail: nothing has failed then, and the goals of failures stay open",
+        "pipeline: lose: no": "PipelinePort.lose: nothing is lost then",
+        "pipeline: lose: yes": "PipelinePort.lose: less is expected of a job behind a lost message, and it does more",
+        "pipeline: settle: no": "PipelinePort.settle: an engine need not wait, and the drain does",
+        "pipeline: throttle: nothing": "PipelinePort.throttle: operators that go on hold up less than is allowed",
         "spill: buffered: 0": "spill.md FK1: what is appended may be written at once",
     }
 )
