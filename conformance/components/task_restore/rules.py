@@ -199,6 +199,16 @@ def output_state_is_restored_before_the_operators_open(ledger: Ledger, seen: See
     return Broken(FailureClass.REORDERED, owed, f"this was signalled: {'; '.join(map(signalled, told)) or 'neither'}")
 
 
+@rule(*steps.ACTS[1:], steps.select, steps.checkpoint, steps.buffer, steps.end_of_partition, invariant="I-09")
+def the_operators_open_once(ledger: Ledger, seen: Acted) -> Judgement:
+    """Once the task has begun to restore, neither the operators open again nor is output state restored again."""
+    again = [one for one in seen.signals if type(one) in (OutputStateRestored, OperatorsOpened)]
+    owed = "the operators have opened, and the output state was restored, when the restore began: once"
+    if again:
+        return Broken(FailureClass.DUPLICATED, owed, f"this was signalled again: {signalled(again[0])}")
+    return bool(seen.signals)
+
+
 @rule(steps.restore_state, invariant="I-91", tickets=("FLINK-38544",))
 def a_task_that_cannot_spill_fails_at_once(ledger: Ledger, seen: Seen[None]) -> Judgement:
     """A task that would have to spill and has no directory for it fails, with an error of kind argument. A task that
