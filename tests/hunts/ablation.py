@@ -412,6 +412,12 @@ def compared(tried: Sequence[Tried]) -> dict[str, Compared]:
     return {part: compare(some) for part, some in pairs.items()}
 
 
+def is_of_one(part: str) -> bool:
+    """Whether this is one prefix or one bias, which belongs to one component whatever it is called."""
+    kind, _, name = part.partition(": ")
+    return kind in ("prefixes", "biases") and name != ALL
+
+
 HEAD = ("without", "bugs", "tries", "changed", "scenarios", "95 %", "steps", "later", "earlier", "only with",
         "only without", "")  # fmt: skip
 
@@ -431,11 +437,8 @@ def report(tried: Sequence[Tried], asked: Mapping[str, int], scenarios: int) -> 
     missing = sum(asked.values()) - len(tried)
     left = f" {missing:,} more were not tried." if missing else ""
     everywhere = compared(tried)
-    common = [
-        part for part in everywhere
-        if sum(part in {name for one in tried if one.component == room for name in one.ablated.without}
-               for room in {one.component for one in tried}) > 1
-    ]  # fmt: skip
+    rooms_of = {part: {one.component for one in tried if part in one.ablated.without} for part in everywhere}
+    common = [part for part, its in rooms_of.items() if len(its) > 1 and not is_of_one(part)]
     parts: list[str] = []
     for component in COMPONENTS:
         mine = [one for one in tried if one.component == component]
@@ -464,7 +467,8 @@ def report(tried: Sequence[Tried], asked: Mapping[str, int], scenarios: int) -> 
         "*Only with*, *only without*: in how many tries it was found with the part alone, or without it alone. A "
         f"search ends after {scenarios:,} scenarios, and without a part after {TIMES} times those that were needed "
         f"with it; a difference counts as one of {TIMES} times at most, in both directions. *Pays*, *costs*: the "
-        f"bounds of at least {ENOUGH} bugs lie above 1, or below.",
+        f"bounds of at least {ENOUGH} bugs lie above 1, or below. One line in twenty says so by luck: what goes has "
+        f"been tried with {MORE_SEEDS} seeds.",
         "",
         "The manner *mutation* of a portfolio begins with stored scenarios. Those of these bugs are among them, so "
         "what is said of it does not hold for other bugs.",

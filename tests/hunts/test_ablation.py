@@ -137,7 +137,13 @@ def test_a_part_pays_if_more_is_needed_without_it_whatever_bugs_are_drawn():
 def test_the_page_says_how_many_were_tried():
     one, two = Took(12, 900, 0, True), Took(40, 4000, 3, True)
     tried = [
-        Tried(room, bug, "t", MIXTURE, Ablated(one, {"lengths: some": two, f"prefixes: {room}": one}))
+        Tried(
+            room,
+            bug,
+            "t",
+            MIXTURE,
+            Ablated(one, {"lengths: some": two, f"habits: {room}": one, "prefixes: number 1": one}),
+        )
         for room, bug in (("gate", "B-45"), ("gate", "B-46"), ("chain", "B-C1"))
     ]
     text = report(tried, {"gate": 5, "chain": 4}, 1000)
@@ -145,8 +151,10 @@ def test_the_page_says_how_many_were_tried():
     assert f"later scenario than the {LEAST}th" in text
     everywhere, gate, chain = (part.split("## ")[0] for part in text.split("## ")[1:])
     assert "| lengths: some | 3 | 3 |" in everywhere
-    assert "prefixes" not in everywhere, "only what several components have"
-    assert "| prefixes: gate | 2 | 2 | 0.0% | 1.00 | 1.00 to 1.00 | 1.00 | 0 | 0 | 0 | 0 |" in " ".join(gate.split())
+    assert "habits" not in everywhere, "only what several components have"
+    assert "prefixes" not in everywhere, "the first one of each component is another one"
+    assert "| habits: gate | 2 | 2 | 0.0% | 1.00 | 1.00 to 1.00 | 1.00 | 0 | 0 | 0 | 0 |" in " ".join(gate.split())
     assert "2 of 5 tries. The search with all parts needs 12 scenarios (median)." in gate
-    assert "prefixes: chain" in chain
-    assert "prefixes: gate" not in chain
+    assert "habits: chain" in chain
+    assert "habits: gate" not in chain
+    assert "prefixes: number 1" in chain
