@@ -46,7 +46,7 @@ from tests.hunts.keeping import kept_over
 SEED = "ablation"
 LEAST = 10
 """Bugs count that the search found in a later scenario than this, with the seed of the corpus."""
-SCENARIOS = 1_000
+SCENARIOS = 400
 """A bug that is not found in so many scenarios counts as one that was found in the last of them."""
 TIMES = 5
 """A search without a part ends after so many times the scenarios that the search with it needed. A difference counts as
