@@ -15,6 +15,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
@@ -129,8 +130,11 @@ def _find_change(name: str, catalogue: list[C], scheme: str, kind: type[C], word
         if isinstance(found, kind):
             return found
         raise UnusableImplementation(f"{name} is a {type(found).__name__}, not a {kind.__name__} of conformance.ports.")
-    ids = ", ".join(one.id for one in catalogue)
-    raise UnusableImplementation(f"There is no {words} {name!r}. Known are {ids}; name one of your own module:object.")
+    near = get_close_matches(name.removeprefix(scheme), [one.id for one in catalogue], n=5, cutoff=0)
+    raise UnusableImplementation(
+        f"There is no {words} {name!r}. The nearest are {', '.join(near)}; the chapters of the specification list all. "
+        "One of your own is named as module:object."
+    )
 
 
 def find_implementation(name: str) -> Implementation:
