@@ -48,6 +48,7 @@ ALLOWED: Mapping[str, str] = MappingProxyType(
         "pipeline: JobTaskChanged: never": "PipelinePort: an engine that cannot tell it leaves it out",
         "pipeline: TaskReady: never": "PipelinePort: an engine that cannot tell it leaves it out",
         "pipeline: fail: no": "PipelinePort.fail: nothing has failed then, and the goals of failures stay open",
+        "pipeline: fail: yes": "PipelinePort.fail: what never strikes is not signalled, and those goals stay open",
         "pipeline: lose: no": "PipelinePort.lose: nothing is lost then",
         "pipeline: lose: yes": "PipelinePort.lose: less is expected of a job behind a lost message, and it does more",
         "pipeline: settle: no": "PipelinePort.settle: an engine need not wait, and the drain does",
