@@ -429,7 +429,7 @@ _said("ids-of-checkpoints-increase", "I-45", "A checkpoint has a larger id than 
 
 
 @rule(steps.trigger, steps.trigger_after_the_end, steps.stop_with_savepoint, invariant="I-45")
-def a_checkpoint_is_refused_for_a_reason(ledger: Ledger, seen: Seen[ports.Triggered, str]) -> Judgement:
+def a_checkpoint_is_refused_for_a_reason(ledger: Ledger, seen: Seen[ports.Triggered, *tuple[str, ...]]) -> Judgement:
     """A checkpoint is triggered if all tasks run and nothing stands against it, and refused when the job is over."""
     if seen.value.refused is None:
         return ledger.status is None or Broken(PROTOCOL, "the job is over, so no checkpoint is triggered", "one was")
