@@ -33,10 +33,12 @@ from tests.hunts.keeping import kept_over
 
 SEED = "domains"
 SCENARIOS = 20_000
+SLOWER = {"pipeline": 20}
+"""By component, how many times fewer scenarios are drawn, since each takes so much longer."""
 FEW = 12
 """A field or an operand with more values is known by its relations alone."""
 SHOWN = 40
-"""So many of the pairs that were never drawn are shown of a component."""
+"""So many rows of a table are shown of a component."""
 REASONS = Path(__file__).parent / "domains.toml"
 SMALLER, EQUAL, LARGER = "<", "=", ">"
 BEFORE = "before"
@@ -201,12 +203,8 @@ def report(drawn: Mapping[str, Drawn], reasons: Mapping[str, str]) -> str:
         parts += [f"## {component}", "", reasons.get(component, "Nobody has said yet why these are missing."), ""]
         if fixed:
             parts += ["Always the same: " + ", ".join(f"`{one}`" for one in fixed) + ".", ""]
-        if relations:
-            parts += [table(["numbers", "the first is never"], [[cell(one), two] for one, two in relations]), ""]
-        if pairs:
-            shown = [[cell(one), cell(two)] for one, two in pairs[:SHOWN]]
-            more = [f"And {len(pairs) - SHOWN} more.", ""] if len(pairs) > SHOWN else []
-            parts += [table(["never together", "values"], shown), "", *more]
+        parts += _first_of(["numbers", "the first is never"], relations)
+        parts += _first_of(["never together", "values"], pairs)
     head = ["component", "scenarios", "fields and operands", "never vary", "pairs drawn", "pairs never", "relations",
             "one never holds"]  # fmt: skip
     return "\n".join([
@@ -224,17 +222,34 @@ def report(drawn: Mapping[str, Drawn], reasons: Mapping[str, str]) -> str:
     ])  # fmt: skip
 
 
+def _first_of(head: list[str], found: Sequence[tuple[str, str]]) -> list[str]:
+    if not found:
+        return []
+    shown = table(head, [[cell(one), cell(two)] for one, two in found[:SHOWN]])
+    return [shown, "", *([f"And {len(found) - SHOWN} more.", ""] if len(found) > SHOWN else [])]
+
+
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--component", "components", multiple=True, help="Only these; all.")
-@click.option("--scenarios", type=int, default=SCENARIOS, show_default=True)
+@click.option("--scenarios", type=int, default=SCENARIOS, show_default=True, help="Of each; of whole jobs fewer.")
+@click.option("--draw", "others", type=(str, int), multiple=True, help="A component, and how many scenarios of it.")
 @click.option("--into", "folder", type=click.Path(path_type=Path), help="Keep each result there, and go on from it.")
 @click.option("--processes", type=int, default=1, show_default=True, help="Searches at once.")
-def main(file: Path, components: tuple[str, ...], scenarios: int, folder: Path | None, processes: int) -> None:
+def main(
+    file: Path,
+    components: tuple[str, ...],
+    scenarios: int,
+    others: tuple[tuple[str, int], ...],
+    folder: Path | None,
+    processes: int,
+) -> None:
     """Draw scenarios of each component, and write the file."""
     names = components or tuple(COMPONENTS)
     with kept_over(folder, "domains", processes) as over:
-        found = dict(zip(names, over([Drawing(name, scenarios) for name in names]), strict=True))
+        usual = {name: max(1, scenarios // SLOWER.get(name, 1)) for name in names}
+        drawings = [Drawing(name, dict(others).get(name, many)) for name, many in usual.items()]
+        found = dict(zip(names, over(drawings), strict=True))
     reasons = read_toml(REASONS, dict[str, str], 'an entry must be a text: component = "why these are missing"')
     write_text(file, report({name: its for name, its in found.items() if its is not None}, reasons))
 
