@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import sys
+from importlib.machinery import ModuleSpec
+
 import pytest
 
 from conformance.campaigns import CampaignError, files
@@ -10,6 +15,8 @@ from conformance.campaigns.campaign import _check_code
 from conformance.campaigns.checks import PART, _merged, works_of
 from conformance.campaigns.code import Code, CodeLog
 from conformance.campaigns.course import Course, _Work
+from conformance.campaigns.lock import LOCK, held
+from conformance.campaigns.names import name_of
 from conformance.campaigns.plan import Block, make_plan
 from conformance.campaigns.seconds import Watch
 from conformance.components import COMPONENTS
@@ -99,3 +106,39 @@ def test_a_campaign_in_minutes_has_work_until_they_are_over(tmp_path, monkeypatc
     assert course.has_work(), "a wave between others is missing"
     monkeypatch.setattr(course, "_work", lambda: None)
     assert not course.has_work()
+
+
+def test_a_lock_names_only_the_process_that_holds_it(tmp_path):
+    """What a driver that was killed wrote into the file is gone."""
+    (tmp_path / LOCK).write_bytes(b"x" * 200)
+    with held(tmp_path):
+        written = (tmp_path / LOCK).read_bytes().decode()
+        assert written == f"process {os.getpid()} on {socket.gethostname()}"
+    assert (tmp_path / LOCK).read_bytes() == b""
+
+
+def test_the_cure_of_a_damaged_file_names_the_folder_of_the_campaign(tmp_path):
+    resume = f"conformance campaign resume {tmp_path}"
+    wave, finding = tmp_path / "waves" / "0" / files.WAVE, tmp_path / files.FINDINGS / "deque" / "a.json"
+    assert files.cure(wave) == f"Delete the folder {wave.parent}, and run its blocks again with: {resume}"
+    finding.parent.mkdir(parents=True)
+    finding.write_bytes(b"")
+    assert files.cure(finding) == f"Delete this file, and make it again with: {resume}"
+    result = tmp_path / files.RESULT
+    assert files.cure(result) == f"Delete this file, and add up the blocks again with: {resume}"
+    result.write_bytes(b"")
+    assert files.cure(finding) == f"Delete this file and {result}, and make it again with: {resume}"
+    work = tmp_path / files.RESULTS / "a.json"
+    assert files.cure(work) == "Delete this file, and run the same command again."
+
+
+def test_what_python_runs_as_a_module_has_the_name_of_the_module(monkeypatch):
+    class Mine:
+        pass
+
+    assert name_of(Code) == "conformance.campaigns.code:Code"
+    Mine.__module__ = "__main__"
+    monkeypatch.setattr(sys.modules["__main__"], "__spec__", ModuleSpec("tests.mine", None))
+    assert name_of(Mine).startswith("tests.mine:")
+    monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)
+    assert name_of(Mine).startswith("__main__:")

@@ -208,6 +208,45 @@ def test_what_waits_step_by_step_must_wait_in_one_message():
     assert "`blocked`" in one.cure
 
 
+class Distorting(With):
+    """Of the two messages with the same scenario, one has no results."""
+
+    wrong_time = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.times = 0
+
+    def components(self):
+        return {"deque": reference().components()["deque"]}
+
+    @property
+    def batch(self) -> Batch:
+        def run(component: str, config: Any, calls: Any) -> list[Outcome]:
+            self.times += 1
+            happened = [one.outcome for one in perform(COMPONENTS[component], self.components()[component], calls)]
+            return [Outcome(None, one.signals) if self.times % 2 == self.wrong_time else one for one in happened]
+
+        return run
+
+
+class DistortingFirst(Distorting):
+    wrong_time = 1
+
+
+@pytest.mark.parametrize(
+    ("make", "found"),
+    [
+        (DistortingFirst, "The same calls had other outcomes step by step than in one message."),
+        (Distorting, "The same scenario in one message had other outcomes the second time."),
+    ],
+)
+def test_a_scenario_in_one_message_has_the_same_outcomes_as_its_calls_and_the_second_time_too(make, found):
+    (one,) = wrong(make)
+    assert one.what == "deque: in one message"
+    assert one.found.startswith(found)
+
+
 def test_a_component_that_nobody_knows_is_named():
     class Odd(With):
         def components(self):

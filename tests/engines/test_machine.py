@@ -12,6 +12,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from conformance.components import COMPONENTS
 from conformance.driver import Broken, FailureClass, Program, Violation, run_scenario
 from conformance.engines import check_with_hypothesis, replay, state_machine
+from conformance.engines.corpus import corpus
 from conformance.engines.guides import Guides
 from conformance.engines.hypothesis_check import reproducible_settings
 from conformance.engines.replay import ReplayVerdict
@@ -68,6 +69,22 @@ def test_shrinking_gets_from_a_failing_step_to_a_failing_drain():
     assert machine.last is not None
     assert machine.last.steps == (("checkpoint_started", 1),)
     assert caught.value.scenario == machine.last
+
+
+def test_what_a_drain_violates_is_known_with_its_scenario():
+    program = Program(COMPONENTS["local-channel"], find_implementation("known-bug:B-06"))
+    minimal = next(scenario for name, scenario in corpus(program.component) if name == "B-06")
+    machine = state_machine(program)()
+    machine.begin(minimal.config)
+    for step in minimal.steps:
+        machine.do(step)
+    with pytest.raises(Violation) as caught:
+        machine.fair_drain()
+    machine.teardown()
+    assert machine.violation is caught.value
+    assert caught.value.scenario == machine.last
+    assert machine.last is not None
+    assert machine.last.steps == minimal.steps
 
 
 def test_turns_read_like_a_program(monkeypatch):
