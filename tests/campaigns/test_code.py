@@ -142,3 +142,14 @@ def test_what_python_runs_as_a_module_has_the_name_of_the_module(monkeypatch):
     assert name_of(Mine).startswith("tests.mine:")
     monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)
     assert name_of(Mine).startswith("__main__:")
+
+
+def test_a_watch_adds_up_what_each_implementation_took(monkeypatch):
+    moments = iter([0.0, 10.0, 11.0, 13.0, 17.0, 20.0])
+    monkeypatch.setattr("conformance.campaigns.seconds.time.monotonic", lambda: next(moments))
+    watch = Watch()
+    watch.begin()
+    for name in ("a", "b", "a"):
+        watch.lap(name)
+    watch.add({"b": 0.5, "c": 1.0})
+    assert watch.read() == (20.0, {"a": 5.0, "b": 2.5, "c": 1.0})

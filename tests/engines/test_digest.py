@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from conformance.engines.digest import CannotRecognise, Recogniser, check_recognition, outcomes
+from conformance.ports import DataAvailable
 from conformance.scheduling import Kernel, Lock
 
 
@@ -166,3 +167,21 @@ def test_who_holds_a_lock_and_where_a_thread_pauses_count():
         states.append(recogniser.walk(lock, *kernel.threads.values()))
         kernel.close()
     assert len(set(states)) == 3
+
+
+def test_what_a_paused_operation_has_signalled_counts():
+    one, other = (Kernel(("a",), fine=True).threads["a"] for _ in range(2))
+    assert walk(one) == walk(other)
+
+    async def pauses() -> None:
+        await Lock("a lock").__aenter__()
+
+    kernels = Kernel(("a",), fine=True), Kernel(("a",), fine=True)
+    for kernel in kernels:
+        kernel.start(kernel.threads["a"], ("step",), pauses())
+    one, other = (kernel.threads["a"] for kernel in kernels)
+    assert walk(one) == walk(other)
+    other.emitted.append(DataAvailable())
+    assert walk(one) != walk(other)
+    for kernel in kernels:
+        kernel.close()
