@@ -68,6 +68,10 @@ def test_records_are_lost_duplicated_reordered_or_corrupted(got, past, failure):
     assert compare_ids((2, 3), got, past) is failure
 
 
+def test_a_record_is_not_corrupted_because_it_is_the_first():
+    assert compare_ids((0, 1), (1, 0), 0) is FailureClass.REORDERED
+
+
 def test_records_in_words():
     assert [in_words(ids) for ids in ((), (1,), (1, 2))] == ["no record", "record 1", "records 1, 2"]
     assert [were(ids) for ids in ((1,), (1, 2))] == ["record 1 was", "records 1, 2 were"]
