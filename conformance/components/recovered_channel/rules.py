@@ -236,7 +236,10 @@ def an_offered_buffer_goes_to_the_waiting_push(ledger: Ledger, seen: Seen[bool])
 @rule(steps.convert, invariant="I-26", needs=FAULTS, struck=True, never=(NO_BUFFERS_ASKED_FOR,))
 def a_conversion_fails_without_exclusive_buffers(ledger: Ledger, seen: Seen[tuple[int, ...]]) -> Judgement:
     """If the exclusive buffers of the physical channel cannot be had now, the conversion fails with an error of kind
-    io, and can be tried again."""
+    io, and can be tried again. A conversion that would lose state fails with an error of kind state, and asks for no
+    buffers."""
+    if why := "" if ledger.released else ledger.must_not_convert():
+        return must_fail(seen.error, ErrorKind.STATE, f"{why}, and the conversion must ask for no buffers")
     if faults.struck_by(seen).kind is not FaultKind.REFUSES:
         return False
     return must_fail(seen.error, ErrorKind.IO, "there are too few exclusive buffers for the physical channel")
