@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from conformance.driver import Broken, FailureClass, Judgement, Seen, shared
 from conformance.models.answers import checkpoints
 from conformance.models.barriers import Upstream
-from conformance.ports import Alignment, CheckpointTriggered, InputsCheckpointStarted
+from conformance.models.words import channels
+from conformance.ports import Alignment, CheckpointTriggered, ConsumptionResumed, InputsCheckpointStarted
 
 UNALIGNED = Alignment.UNALIGNED
 """Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
@@ -140,6 +141,15 @@ def a_checkpoint_is_triggered_once_and_in_order(repeated: int, seen: Seen[object
         return True
     owed = f"checkpoint {repeated} or a newer one was triggered or declined before"
     return Broken(FailureClass.DUPLICATED, owed, f"checkpoint {repeated} was triggered")
+
+
+@shared(invariant="I-47", after_learning=True, signals=(ConsumptionResumed,))
+def only_a_blocked_channel_is_resumed(unblocked: int, seen: Seen[object]) -> Judgement:
+    """Only a channel that waits behind an aligned barrier is resumed, and only once."""
+    if not unblocked:  # a channel, counted from 1
+        return True
+    owed = f"{channels([unblocked - 1])} waits behind no barrier, so it must not be resumed"
+    return Broken(FailureClass.PROTOCOL, owed, "it was resumed")
 
 
 @shared(invariant="I-10", tickets=("FLINK-17315",), signals=(CheckpointTriggered, InputsCheckpointStarted))

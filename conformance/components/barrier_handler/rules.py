@@ -10,6 +10,7 @@ from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, ans
 from conformance.models import faults, lifetime
 from conformance.models.alignment import (
     a_checkpoint_is_triggered_once_and_in_order,
+    only_a_blocked_channel_is_resumed,
     the_inputs_start_a_checkpoint_before_the_task,
     the_inputs_stop_a_checkpoint_when_it_is_over,
 )
@@ -262,14 +263,12 @@ def a_blocked_channel_waits_for_the_checkpoint_in_progress(ledger: Ledger, seen:
     return bool(upstream.resumed)
 
 
-@rule(*steps.ACTS, invariant="I-47", tickets=("FLINK-23938",), after_learning=True, signals=(ConsumptionResumed,))
-def only_a_blocked_channel_is_resumed(ledger: Ledger, seen: Acted) -> Judgement:
-    """Only a channel that waits behind an aligned barrier is resumed, and only once. A source that was asked for a
-    checkpoint by a call is not blocked, and may be resumed only by a call for a checkpoint that is over."""
-    if ledger.act.resumed_unblocked:
-        owed = f"channel {ledger.act.resumed_unblocked - 1} waits behind no barrier, so it must not be resumed"
-        return Broken(FailureClass.PROTOCOL, owed, "it was resumed")
-    return True
+adopt(
+    only_a_blocked_channel_is_resumed, *steps.ACTS, of=lambda ledger: ledger.act.resumed_unblocked,
+    tickets=("FLINK-23938",), statement="Only a channel that waits behind an aligned barrier is resumed, and only once."
+    " A source that was asked for a checkpoint by a call is not blocked, and may be resumed only by a call for a"
+    " checkpoint that is over.",
+)  # fmt: skip
 
 
 @rule(*steps.ACTS, invariant="I-08", tickets=("FLINK-17568",), after_learning=True, signals=(ConsumptionResumed,))

@@ -49,6 +49,7 @@ class Act:
         "hastened",
         "must_decline",
         "out_of_turn",
+        "resumed_unblocked",
         "something",
         "subsumed",
         "triggered_early",
@@ -68,6 +69,8 @@ class Act:
         """An element that it took and whose turn it was not, with the channel."""
         self.behind: tuple[int, int] | None = None
         """A channel and a checkpoint, if it took a record from behind the barrier."""
+        self.resumed_unblocked = 0
+        """A channel, counted from 1, that it has resumed although no barrier blocked it."""
         self.triggered_early = 0
         """A checkpoint that was triggered aligned, with a barrier to come."""
         self.subsumed: list[int] = []
@@ -230,6 +233,8 @@ class Ledger(PortLedger):
             if type(signal) is ElementTaken:
                 self._take(signal.channel, signal.element)
             elif type(signal) is ConsumptionResumed:
+                if not self.upstream.blocked[signal.channel]:
+                    self.act.resumed_unblocked = signal.channel + 1
                 self.upstream.resume(signal.channel)
                 self.lanes[signal.channel].blocked = False
                 self._open()

@@ -20,6 +20,7 @@ from conformance.driver import (
 from conformance.models import faults, lifetime
 from conformance.models.alignment import (
     a_checkpoint_is_triggered_once_and_in_order,
+    only_a_blocked_channel_is_resumed,
     the_inputs_start_a_checkpoint_before_the_task,
     the_inputs_stop_a_checkpoint_when_it_is_over,
 )
@@ -237,6 +238,7 @@ def what_ends_a_checkpoint_declines_it(ledger: Ledger, seen: Acted) -> Judgement
 
 adopt(the_inputs_start_a_checkpoint_before_the_task, *steps.ACTS)
 adopt(the_inputs_stop_a_checkpoint_when_it_is_over, *steps.ACTS, of=lambda ledger: ledger.alignment)
+adopt(only_a_blocked_channel_is_resumed, *steps.ACTS, of=lambda ledger: ledger.act.resumed_unblocked)
 
 
 @rule(steps.idle, invariant="I-58", tickets=("FLINK-18252",))
