@@ -10,20 +10,30 @@ from importlib.machinery import ModuleSpec
 import pytest
 
 from conformance.campaigns import CampaignError, files
-from conformance.campaigns.block import encode_tally, has_corpus, run_part
+from conformance.campaigns.block import encode, encode_tally, has_corpus, run_part
 from conformance.campaigns.campaign import _check_code
 from conformance.campaigns.checks import PART, _merged, works_of
 from conformance.campaigns.code import Code, CodeLog
 from conformance.campaigns.course import Course, _Work
+from conformance.campaigns.loading import _check_causes
 from conformance.campaigns.lock import LOCK, held
 from conformance.campaigns.names import name_of
 from conformance.campaigns.plan import Block, make_plan
+from conformance.campaigns.result import (
+    CauseResult,
+    ComponentResult,
+    FindingResult,
+    ImplementationResult,
+    causes_of,
+)
+from conformance.campaigns.result import name_of as finding_name_of
 from conformance.campaigns.seconds import Watch
 from conformance.components import COMPONENTS
-from conformance.driver import Program
+from conformance.driver import FailureClass, Program
 from conformance.engines.patience import PATIENCE
 from conformance.engines.tally import Tally
 from conformance.ports import find_implementation
+from conformance.scenarios import Scenario
 from tests.implementations import NothingToMake
 
 BEFORE = Code({"a.py": "1", "b.py": "1", "c.py": "1", "d.py": "1"}, {"mine": "1.0"}, {"python": "3.11"})
@@ -78,10 +88,10 @@ def test_sums_of_tallies_are_in_one_order():
 
 
 def test_a_baseline_that_crashes_each_time_is_given_up():
-    plan = make_plan("c", ["reference"], ["subpartition"], scenarios=100, block=50)
+    plan = make_plan("c", ["reference"], ["subpartition"], scenarios=120, block=60)
     program = Program(COMPONENTS["subpartition"], NothingToMake())
-    block = Block("subpartition", 0, 0, 50)
-    result = run_part(plan, block, {"reference": program}, range(50), Watch())
+    block = Block("subpartition", 0, 0, 60)
+    result = run_part(plan, block, {"reference": program}, range(60), Watch())
     assert result.tallies["reference"].scenarios == PATIENCE["crashed"]
 
 
@@ -153,3 +163,35 @@ def test_a_watch_adds_up_what_each_implementation_took(monkeypatch):
         watch.lap(name)
     watch.add({"b": 0.5, "c": 1.0})
     assert watch.read() == (20.0, {"a": 5.0, "b": 2.5, "c": 1.0})
+
+
+def test_each_finding_has_one_cause_and_each_of_a_cause_but_the_first_a_reason():
+    scenario = Scenario("deque", COMPONENTS["deque"].configs[0], ())
+    one, other = (
+        FindingResult(slug, FailureClass.LOST, "poll", 1, "this", "that", 0, encode(scenario), "0" * 16)
+        for slug in ("one", "other")
+    )
+
+    def result(*findings: FindingResult, causes: tuple[CauseResult, ...] | None) -> ImplementationResult:
+        part = ComponentResult("deque", 1, 1, 1, (), findings)
+        return ImplementationResult("mine", "1.0", (part,), causes)
+
+    def cause(*findings: FindingResult, why: tuple[str, ...]) -> CauseResult:
+        return CauseResult(tuple(finding_name_of("deque", finding) for finding in findings), why, ())
+
+    together = result(one, other, causes=(cause(other, one, why=("why",)),))
+    _check_causes(together)
+    assert [[found.slug for found in each.found] for each in causes_of(together)] == [["other", "one"]]
+    earlier = result(one, other, causes=None)
+    _check_causes(earlier)
+    assert [[found.slug for found in each.found] for each in causes_of(earlier)] == [["one"], ["other"]]
+    for findings, causes in (
+        ((one, other), (cause(one, why=()),)),
+        ((one,), (cause(one, why=()), cause(one, why=()))),
+        ((one, one), (cause(one, why=()), cause(one, why=()))),
+    ):
+        with pytest.raises(ValueError, match="the causes of mine do not name each of its findings once"):
+            _check_causes(result(*findings, causes=causes))
+    for why in ((), ("why", "and why")):
+        with pytest.raises(ValueError, match=f"a cause of mine has 2 findings and {len(why)} reasons"):
+            _check_causes(result(one, other, causes=(cause(one, other, why=why),)))

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from conformance.components import COMPONENTS
 from conformance.driver import ANSWERS, Program, run_scenario
-from conformance.engines import Check, Found, check, likely_causes
+from conformance.engines import Check, Found, check, likely_causes, related
 from conformance.engines.apart import Apart
 from conformance.engines.causes import _with_inner
 from conformance.engines.corpus import corpus
@@ -206,3 +206,30 @@ def test_a_component_of_which_nobody_knows_is_not_looked_for():
     assert "nowhere" not in _with_inner([outer], {})
     mine = replace_found(COMPONENTS["deque"], contains=())
     assert _with_inner([mine], {}) == {"deque": mine}
+
+
+def test_each_end_of_a_scenario_is_tried_once_behind_the_beginning_of_the_other_one(monkeypatch):
+    program = program_of("known-bug:B-01", "subpartition")
+    (one,) = checked(program, minimal("B-01", "subpartition")).found
+    config, steps = one.scenario.config, (("a",), ("b",), ("c",))
+    left, right = (
+        replace_found(one, scenario=Scenario("subpartition", config, found)) for found in (steps, (("d",), ("e",)))
+    )
+    relations = Relations(program, (left, right))
+    origins = [Origin(number, ("poll",), frozenset({Difference("poll", "value", "")})) for number in (1, 2)]
+    relations.__dict__["origins"] = origins
+    tried: list[tuple[Step, ...]] = []
+
+    def fails(program: Program, scenario: Scenario, signature: object) -> bool:
+        tried.append(scenario.steps)
+        return scenario.steps == (("d",), ("e",), ("c",))
+
+    monkeypatch.setattr(related, "_fails", fails)
+    assert relations.fails_behind(0, 1)
+    whole = [(("d",), ("e",), *steps[1:]), (("d",), ("e",), ("c",))]
+    assert tried == [*whole, (("d",), ("c",))], "the last one is the same without the step that makes the difference"
+    tried.clear()
+    monkeypatch.setattr(related, "_fails", lambda program, scenario, signature: tried.append(scenario.steps))
+    relations._behind.clear()
+    assert not relations.fails_behind(0, 1)
+    assert tried == [*whole, (("d",), ("e",))]

@@ -82,7 +82,7 @@ def namespace(**values):
     return holder
 
 
-@pytest.mark.parametrize("value", [{1, 2}, memoryview(b"x")])
+@pytest.mark.parametrize("value", [{1, 2}, memoryview(b"x"), deque([1])])
 def test_what_is_not_known_is_refused(value):
     with pytest.raises(CannotRecognise, match="cannot be compared with another"):
         walk([value])
@@ -126,6 +126,18 @@ def test_fields_that_only_c_can_read_are_refused_although_the_object_has_attribu
 
     with pytest.raises(CannotRecognise, match="Ours, whose content cannot be read"):
         walk([Ours([1])])
+
+
+def test_a_value_that_only_c_can_read_is_refused_although_it_is_as_large_as_one_attribute():
+    class Ours(float):
+        __slots__ = ()
+
+    with pytest.raises(CannotRecognise, match="Ours, whose content cannot be read"):
+        walk([Ours(1)])
+
+
+def test_a_partial_is_not_what_it_was_given():
+    assert walk(partial(min, 1)) != walk(min, (1,), {})
 
 
 def test_what_a_partial_was_given_counts():

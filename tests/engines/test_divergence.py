@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace as replace_struct
 
 from conformance.components import COMPONENTS
 from conformance.driver import Program, run_scenario
@@ -232,3 +233,14 @@ def test_a_run_that_could_not_begin_has_performed_nothing():
         judged.performed
         == run_scenario(Program(program.component, reference), scenario.config, scenario.steps).performed
     )
+
+
+def test_a_side_that_ends_early_has_performed_no_later_step():
+    """The last step of a scenario shows the violation, and a step behind it is of neither run."""
+    program = Program(COMPONENTS["subpartition"], find_implementation("known-bug:B-01"))
+    scenario = next(one for name, one in corpus(program.component) if name == "B-01")
+    differ = Differ("itself", program.implementation, program)
+    performed = differ._judge(scenario).performed
+    longer = replace_struct(scenario, steps=(*scenario.steps, *[("poll",)] * 3))
+    assert differ._judge(longer).performed == performed
+    assert tuple(performed) == scenario.steps

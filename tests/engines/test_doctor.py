@@ -13,8 +13,10 @@ import pytest
 from conformance import cli
 from conformance.bridges.jsonl import JsonLinesImplementation, jsonl
 from conformance.components import COMPONENTS
-from conformance.engines.calls import perform
+from conformance.driver import Program
+from conformance.engines.calls import Happened, perform
 from conformance.engines.doctor import examine
+from conformance.engines.patient import Patient
 from conformance.ports import (
     Batch,
     Capability,
@@ -299,3 +301,13 @@ def test_the_command_says_it_and_what_to_run_next(patch, status, said, deque_pro
     printed = capsys.readouterr()
     assert said in " ".join((printed.out + printed.err).split())
     assert "conformance check" in printed.out or status == 2
+
+
+def test_a_call_was_foreseen_if_all_results_before_it_were_those_of_the_reference(monkeypatch):
+    patient = Patient(Program(COMPONENTS["deque"], reference()), reference)
+    patient.scenarios = [()]
+    theirs = [Happened(("size",), Outcome(number)) for number in range(3)]
+    monkeypatch.setattr(patient, "_owed", lambda calls: theirs)
+    for at in range(3):
+        patient.histories = [[*theirs[:at], Happened(("size",), Outcome(7)), *theirs[at + 1 :]]]
+        assert patient._was_foreseen(0) == (at == 2), "the last result is what is examined"

@@ -9,8 +9,9 @@ import pytest
 from conformance.components import COMPONENTS
 from conformance.driver import FINISH, ONE_ORDER, RUN, Program, World, run_scenario
 from conformance.engines import read_scenario
+from conformance.engines.corpus import corpus
 from conformance.engines.digest import Recogniser
-from conformance.engines.expanding import Expander
+from conformance.engines.expanding import Expander, Failed
 from conformance.engines.explore import Explorer
 from conformance.engines.optimum import Optimum, optimum
 from conformance.engines.recognition import Recognition
@@ -279,3 +280,27 @@ def test_what_happens_at_once_at_the_beginning_is_judged():
     assert explored.expander.program is program
     (found,) = explored.explore().found
     assert (found.slug, found.scenario.steps) == ("buffers-are-taken-once-and-in-order", (("push", 0), ("take",)))
+
+
+def test_a_state_is_expanded_no_further_once_the_violation_is_found(monkeypatch):
+    """An exploration ends at once with a violation of the property that it looks for, and with no other."""
+    bug = find_known_bug("B-01")
+    program = Program(COMPONENTS["subpartition"], bug.build())
+    scenario = next(one for name, one in corpus(program.component) if name == "B-01")
+    violation = run_scenario(program, scenario.config, scenario.steps).violation
+    assert violation is not None
+    explored = explorer("subpartition", elements=1)
+    explored.explore(depth=0)
+    asked: list[int] = []
+
+    def expand(reached):
+        for place in range(3):
+            asked.append(place)
+            yield Failed(place, scenario.steps[-1], scenario.steps, violation)
+
+    monkeypatch.setattr(explored.expander, "expand", expand)
+    for stop, expected in ((bug.property, [0]), ("another-property", [0, 1, 2]), (None, [0, 1, 2])):
+        explored._stop, explored._found = stop, {}
+        explored._expand(0, [])
+        assert asked == expected
+        asked.clear()

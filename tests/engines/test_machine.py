@@ -14,7 +14,7 @@ from conformance.driver import Broken, FailureClass, Program, Violation, run_sce
 from conformance.engines import check_with_hypothesis, replay, state_machine
 from conformance.engines.corpus import corpus
 from conformance.engines.guides import Guides
-from conformance.engines.hypothesis_check import reproducible_settings
+from conformance.engines.hypothesis_check import reproducible_settings, seed_of
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import find_implementation
 from tests.engines.toy import BUGS, broken, program
@@ -137,3 +137,8 @@ def test_hypothesis_does_not_trace_the_runs_that_make_a_guide():
         after = sys.gettrace()
     assert set(tracers) == {None}
     assert after == tracer.trace
+
+
+def test_the_seed_for_hypothesis_depends_on_the_text_alone():
+    """A search that is run again with a later version draws the same."""
+    assert seed_of("0/deque") == 101799977712911400

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from random import Random
 
 import pytest
 
@@ -75,3 +76,20 @@ def test_the_turns_of_a_bout_are_counted_from_the_first(monkeypatch):
     Search(Program(COMPONENTS["chain"], REFERENCE)).run("t/0", by=MANNERS["pct-3"])
     assert max(map(len, bouts)) > 1
     assert all(turns == list(range(len(turns))) for turns in bouts)
+
+
+def test_two_scenarios_are_spliced_at_each_place_with_the_same_probability():
+    steps, other = [("a",), ("b",)], [("c",), ("d",)]
+    draws = [0.3, 0.5, 0.9]  # one from each third: there are three places in each
+    found = [manners._splice(steps, other, iter((one, two)).__next__) for one in draws for two in draws]
+    assert found == [steps[:one] + other[two:] for one in range(3) for two in range(3)]
+
+
+def test_a_scenario_of_the_corpus_is_stored_with_its_shape():
+    search = Search(Program(COMPONENTS["gate"], REFERENCE))
+    assert len(search._shapes) > 1
+    for shaped in search._shapes:
+        manners._stored_config(search.program, shaped, Random(1).random)
+        stored = shaped.kept["stored"]
+        assert stored
+        assert {search.program.component.settings.shape(one.config) for one in stored} == {shaped.shape.name}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 from conformance.components import COMPONENTS
-from conformance.driver import Program, Run, run_scenario
+from conformance.driver import Broken, FailureClass, Program, Run, Violation, run_scenario
 from conformance.engines import Search, reduce, replay
 from conformance.engines.explore import Explorer
 from conformance.engines.kill import kill
@@ -180,3 +182,23 @@ def test_a_known_bug_of_a_component_with_threads_is_killed():
     scenario, known = killed.shortest.scenario, toy.COMPONENTS
     assert replay(scenario, toy.BUGS["deadlock"].build(), components=known).verdict is ReplayVerdict.FAILED
     assert replay(scenario, toy_gate.Toy(), components=known).verdict is ReplayVerdict.FIXED
+
+
+def test_only_a_fresh_scenario_that_fails_alike_is_drawn_in_vain(monkeypatch):
+    """One that fails in another way is not run again, as one that does not fail."""
+    ready, scenario, violation = failing("known-bug:B-S6")
+    for signature, drawn, vain in (
+        ((*violation.signature[:2], "another"), AGAIN, 0),
+        (violation.signature, IN_VAIN, IN_VAIN),
+    ):
+        reduction = Reduction(ready, scenario)
+        reduction._left = 20_000
+
+        broken = Broken(FailureClass(signature[1]), "", "")
+        run = Run(None, 0, Violation(violation.property, broken, (signature[2],)))
+        run.performed = [*scenario.steps, *scenario.steps]
+        fails = SimpleNamespace(run=lambda seed, harmless, run=run: (replace(scenario, steps=((seed,),)), run))
+        monkeypatch.setattr(reduction, "_searches", lambda fails=fails: [fails])
+        monkeypatch.setattr(reduction, "_deleted", lambda found: found)
+        assert reduction._draw_again()
+        assert (reduction.drawn, reduction.vain) == (drawn, vain)
