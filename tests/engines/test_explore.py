@@ -304,3 +304,15 @@ def test_a_state_is_expanded_no_further_once_the_violation_is_found(monkeypatch)
         explored._expand(0, [])
         assert asked == expected
         asked.clear()
+
+
+@pytest.mark.parametrize("back", [{}, {1: 0}], ids=["an end", "a circle"])
+def test_a_drain_that_was_left_to_a_later_state_is_done_there_once(monkeypatch, back):
+    explored = explorer("subpartition", elements=1)
+    explored._later, explored._next = dict.fromkeys(range(2), ("poll",)), {0: 1, **back}
+    monkeypatch.setattr(explored, "_path", lambda number: (number,))
+    drained: list[object] = []
+    monkeypatch.setattr(explored.expander, "drain_from", drained.append)
+    assert explored._settle() == 0
+    assert drained == [(1,)]
+    assert explored._drained == {0: None, 1: None}
