@@ -120,8 +120,10 @@ def test_a_life_ends_with_a_failure_and_the_restore_after_it():
         assert kinds[restore].fresh_port
 
 
-def test_what_fails_in_the_search_was_not_drained():
+def test_what_fails_in_the_search_or_is_known_to_be_harmless_is_not_drained():
     search = Search(Program(COMPONENTS["subpartition"], find_implementation("known-bug:B-01")))
     runs = [search.run(f"closing/{number}")[1] for number in range(12)]
     assert {run.closing_steps for run in runs if run.violation is not None} == {0}
     assert any(run.closing_steps for run in runs)
+    runs = [search.run(f"closing/{number}", harmless=lambda config, steps: True)[1] for number in range(12)]
+    assert {run.closing_steps for run in runs} == {0}
