@@ -145,7 +145,8 @@ def a_checkpoint_is_triggered_once_and_in_order(repeated: int, seen: Seen[object
 
 @shared(invariant="I-47", after_learning=True, signals=(ConsumptionResumed,))
 def only_a_blocked_channel_is_resumed(unblocked: int, seen: Seen[object]) -> Judgement:
-    """Only a channel that waits behind an aligned barrier is resumed, and only once."""
+    """Only a channel that waits behind an aligned barrier is resumed, and only once. A source that was asked for a
+    checkpoint by a call is not blocked, and may be resumed only by a call for a checkpoint that is over."""
     if not unblocked:  # a channel, counted from 1
         return True
     owed = f"{channels([unblocked - 1])} waits behind no barrier, so it must not be resumed"

@@ -213,7 +213,8 @@ def test_remote_ports_have_every_operation(interface):
     assert not inspect.isabstract(remote)
     assert issubclass(remote, interface.port)
     more = {"fault"} if interface.port.can_fail else set()
-    more |= {"offer_buffer", "alignment_times", "add_input_from_spill"} & set(vars(interface.port))
+    optional = {"offer_buffer", "alignment_times", "add_input_from_spill", "aligned", "state_written"}
+    more |= optional & set(vars(interface.port))
     assert set(answers(interface)) == interface.port.__abstractmethods__ | more
 
 

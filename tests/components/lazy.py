@@ -51,6 +51,7 @@ ALLOWED: Mapping[str, str] = MappingProxyType(
         "pipeline: fail: yes": "PipelinePort.fail: what never strikes is not signalled, and those goals stay open",
         "pipeline: lose: no": "PipelinePort.lose: nothing is lost then",
         "pipeline: lose: yes": "PipelinePort.lose: less is expected of a job behind a lost message, and it does more",
+        "pipeline: stop_with_savepoint: refused disabled": "pipeline.md FJ12",
         "pipeline: settle: no": "PipelinePort.settle: an engine need not wait, and the drain does",
         "pipeline: throttle: nothing": "PipelinePort.throttle: operators that go on hold up less than is allowed",
         "spill: buffered: 0": "spill.md FK1: what is appended may be written at once",

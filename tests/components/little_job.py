@@ -449,7 +449,7 @@ class LittleJob(PipelinePort):
         self.emit(JobOver(status))
 
     def stop_with_savepoint(self) -> Triggered:
-        return Triggered(refused=Refusal.NOT_RUNNING)
+        return Triggered(refused=Refusal.DISABLED)
 
     def settle(self, until: Until) -> bool:
         while not self.over and (able := next((one for one in self.threads() if one in self.named), None)):

@@ -265,10 +265,8 @@ def a_blocked_channel_waits_for_the_checkpoint_in_progress(ledger: Ledger, seen:
 
 adopt(
     only_a_blocked_channel_is_resumed, *steps.ACTS, of=lambda ledger: ledger.act.resumed_unblocked,
-    tickets=("FLINK-23938",), statement="Only a channel that waits behind an aligned barrier is resumed, and only once."
-    " A source that was asked for a checkpoint by a call is not blocked, and may be resumed only by a call for a"
-    " checkpoint that is over.",
-)  # fmt: skip
+    tickets=("FLINK-23938",),
+)
 
 
 @rule(*steps.ACTS, invariant="I-08", tickets=("FLINK-17568",), after_learning=True, signals=(ConsumptionResumed,))

@@ -457,8 +457,8 @@ class Ledger(PortLedger):
                     self.say("a-job-finishes-when-all-is-committed", LOST, f"a job finishes when sink {sink} has"
                              " committed all records", f"it has finished without {named(left)}")  # fmt: skip
 
-    def refusal(self, kind: str = CheckpointKind.SAVEPOINT.value) -> tuple[Refusal, ...]:
-        """Returns why a checkpoint of this kind may be refused now."""
+    def refusal(self, kind: str = "") -> tuple[Refusal, ...]:
+        """Returns why a checkpoint of this kind may be refused now; without a kind, a stop with a savepoint."""
         if self.phase != "live" or self.cancelled:
             return tuple(Refusal)
         settings, pending = self.config.settings, self.checkpoints.pending.values()
@@ -470,8 +470,9 @@ class Ledger(PortLedger):
         stands = {
             Refusal.STOPPING: self.stopping or self.stopped,
             Refusal.NOT_RUNNING: restarting,
-            Refusal.TOO_MANY: (busy and kind != CheckpointKind.SAVEPOINT) or waits,
-            Refusal.DISABLED: not settings.unaligned and kind in (CheckpointKind.UNALIGNED, CheckpointKind.TIMEOUTABLE),
+            Refusal.TOO_MANY: (busy and kind not in ("", CheckpointKind.SAVEPOINT)) or waits,
+            Refusal.DISABLED: not kind
+            or (not settings.unaligned and kind in (CheckpointKind.UNALIGNED, CheckpointKind.TIMEOUTABLE)),
         }
         return tuple(one for one, there in stands.items() if there)
 
