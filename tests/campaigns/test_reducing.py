@@ -240,7 +240,7 @@ def test_the_longest_are_reduced_first(cases):
         assert ordered == longest_first(cases, costly(component))
 
 
-SMALL = make_plan("reduce", ["reference", NAME], ["subpartition", "chain"], scenarios=60, block=15, budget=30)
+SMALL = make_plan("reduce", ["reference", NAME], ["subpartition", "chain"], scenarios=60, block=15, budget=3)
 
 
 @pytest.fixture(scope="module")
