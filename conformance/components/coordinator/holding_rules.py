@@ -111,7 +111,7 @@ def no_report_arrives_between_the_cut_and_the_snapshot(ledger: Ledger, seen: See
             if checkpoint.sent is None or checkpoint.is_over() or one is None:
                 continue
             judged = True
-            if checkpoint.awaits(signal.subtask) and one.passed < checkpoint.number:
+            if checkpoint.awaits(signal.subtask) and one.opened < checkpoint.number:
                 owed = f"{attempt(signal.subtask, signal.attempt)} has not taken its snapshot of {checkpoint.number}"
                 return Broken(
                     FailureClass.PROTOCOL,

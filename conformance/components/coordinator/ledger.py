@@ -496,6 +496,7 @@ class Ledger(PortLedger):
         """Notes that a subtask takes its snapshot; it may ignore the barrier of a checkpoint that was aborted."""
         self.pass_barrier(subtask, attempt, number)
         one, checkpoint = self.the(subtask, attempt), self.checkpoints.get(number)
+        one.opened = max(one.opened, number)
         if number <= one.cut or checkpoint is None or checkpoint.state == ABORTED:
             return
         one.cut = number

@@ -15,8 +15,8 @@ class Attempt:
 
     __slots__ = (
         "acknowledged", "arrived", "barriers", "cut", "events", "last_event", "lost", "lost_an_event", "missed",
-        "must_fail", "notified_aborts", "number", "passed", "ready", "replay", "replies", "reports", "sent", "state",
-        "subtask", "tickets", "told_failed", "unreported", "unsent",
+        "must_fail", "notified_aborts", "number", "opened", "passed", "ready", "replay", "replies", "reports", "sent",
+        "state", "subtask", "tickets", "told_failed", "unreported", "unsent",
     )  # fmt: skip
 
     def __init__(self, subtask: int, number: int, replay: list[Message]) -> None:
@@ -46,6 +46,8 @@ class Attempt:
         """The newest checkpoint of which it has taken its snapshot."""
         self.passed = 0
         """The newest checkpoint whose barrier it has received, whether its snapshot succeeded or not."""
+        self.opened = 0
+        """The newest checkpoint of which it has taken its snapshot, or may have, since that was aborted before."""
         self.notified_aborts: list[int] = []
         """The aborted checkpoints of which a request of its own notified its task."""
         self.replay = replay
