@@ -264,7 +264,9 @@ def a_blocked_channel_waits_for_the_checkpoint_in_progress(ledger: Ledger, seen:
 
 
 adopt(
-    only_a_blocked_channel_is_resumed, *steps.ACTS, of=lambda ledger: ledger.act.resumed_unblocked,
+    only_a_blocked_channel_is_resumed,
+    *steps.ACTS,
+    of=lambda ledger: ledger.act.resumed_unblocked,
     tickets=("FLINK-23938",),
 )
 
