@@ -56,6 +56,7 @@ READERS: dict[str, Callable[[Path, Plan], object]] = {
 }
 
 
+@pytest.mark.slow(reason="measures memory, which depends on what ran before in the process")
 @pytest.mark.parametrize("name", READERS)
 def test_the_memory_does_not_grow_with_the_blocks(name, folders, monkeypatch):
     monkeypatch.setattr(store, "ROWS", 100)
