@@ -25,10 +25,11 @@ from conformance.cli.options import (
 )
 from conformance.cli.working import RunnerOptions, runner_options
 from conformance.components import COMPONENTS
+from conformance.engines.fair_order import in_fair_order
 from conformance.engines.first_hits import FILE as FIRST_HITS
 from conformance.engines.first_hits import first_hits_text, read_first_hits
 from conformance.engines.kill import MOST_SCENARIOS
-from conformance.engines.matrix import Asked, Line, fair, matrix
+from conformance.engines.matrix import Asked, Line, matrix
 from conformance.engines.operators import OperatorMutant, Subject, try_operators
 from conformance.engines.works import Over
 from conformance.ports import KnownBug, Limits, find_known_bug, known_bugs
@@ -121,7 +122,7 @@ def bugs(
         runner.over("known bugs", interruption, lambda done: advance(done, 0)) as over,
     ):
         watch = None if into_path is not None else lambda done: advance(done, 0)
-        lines = matrix(ordered if names else fair(ordered), asked, over, watch)
+        lines = matrix(ordered if names else in_fair_order(ordered, str), asked, over, watch)
         resting()
         tried = _operators(operators, components, over) if operators else []
     by_name = {line.bug: line for line in lines}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -127,12 +126,6 @@ class Confirming(Struct, frozen=True):
         """See `Work`. What is run in another process needs no log."""
         name = self.bug if ":" in self.bug else f"{KNOWN_BUG_SCHEME}{self.bug}"
         return in_fresh_process(self.minimal, name)
-
-
-def fair(names: Iterable[str]) -> list[str]:
-    """Returns known bugs in an order that says nothing about them. So if a matrix is interrupted, those that were
-    searched for are a fair sample."""
-    return sorted(names, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
 
 
 def matrix(names: Sequence[str], asked: Asked, over: Over = alone, watch: Watch | None = None) -> list[Line]:

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from conformance.engines.fair_order import in_fair_order
 from conformance.engines.interruption import NEVER
-from conformance.engines.matrix import Asked, fair, matrix
+from conformance.engines.matrix import Asked, matrix
 from conformance.engines.operators import Point, Subject, changed_text, points, run_apart, try_operators
 from conformance.engines.optimum import Optimum
 from conformance.engines.position import unfollowed
@@ -35,7 +36,7 @@ def test_more_processes_find_the_same():
 
 def test_what_an_interruption_leaves_is_a_fair_sample():
     """Bug after bug, with all its seeds, in an order that neither names nor durations decide."""
-    names = fair(f"B-D{number}" for number in range(1, 7))
+    names = in_fair_order((f"B-D{number}" for number in range(1, 7)), str)
     assert names != sorted(names) == sorted(f"B-D{number}" for number in range(1, 7))
     asked: list[Any] = []
 

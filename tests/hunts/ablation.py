@@ -12,7 +12,6 @@ sample.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import pkgutil
 from collections import Counter
@@ -32,6 +31,7 @@ from msgspec import Struct
 from conformance import components as rooms
 from conformance.components import COMPONENTS
 from conformance.driver import Component, Program, Run, Shape
+from conformance.engines.fair_order import in_fair_order
 from conformance.engines.first_hits import read_first_hits
 from conformance.engines.interruption import Interruption, Unfinished
 from conformance.engines.manners import MANNERS
@@ -318,7 +318,7 @@ def hard(components: Sequence[str]) -> list[KnownBug]:
     hits = read_first_hits(CORPUS)
     late = {bug for bug, text in hits.items() if int(text.rpartition("/")[2]) >= LEAST}
     chosen = [bug for bug in known_bugs() if bug.component in components and bug.id in late]
-    return sorted(chosen, key=lambda bug: hashlib.sha256(bug.id.encode()).hexdigest())
+    return in_fair_order(chosen, lambda bug: bug.id)
 
 
 def works(bugs: Sequence[KnownBug], of: Sequence[str], more: Sequence[str], scenarios: int) -> list[Ablating]:

@@ -12,7 +12,6 @@ that was stopped is about a fair sample of each.
 from __future__ import annotations
 
 import ast
-import hashlib
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
@@ -26,6 +25,7 @@ import click
 
 from conformance.components import COMPONENTS
 from conformance.driver import Program
+from conformance.engines.fair_order import in_fair_order
 from conformance.engines.search import Search, seeds
 from conformance.engines.works import Over
 from conformance.ports import KnownBug, find_implementation, known_bugs
@@ -145,14 +145,9 @@ def pairs(components: Collection[str], bugs: Sequence[KnownBug]) -> Pairs:
         others = [bug for bug in bugs if bug.component != component and bug.change]
         mine = [bug for bug in others if is_used(changed[bug.id], called)]
         unused[component] = len(others) - len(mine)
-        found.append([(component, bug) for bug in sorted(mine, key=lambda bug: order(component, bug))])
+        found.append(in_fair_order([(component, bug) for bug in mine], lambda pair: f"{pair[0]}/{pair[1].id}"))
     turns = zip_longest(*found)
     return Pairs(tuple(pair for turn in turns for pair in turn if pair is not None), unused)
-
-
-def order(component: str, bug: KnownBug) -> str:
-    """Returns a key by which the bugs for a component are in an order that says nothing about them."""
-    return hashlib.sha256(f"{component}/{bug.id}".encode()).hexdigest()
 
 
 def reach(

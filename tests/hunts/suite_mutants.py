@@ -13,7 +13,6 @@ mutant that survived once, `suite_mutants.toml` knows the test that was written 
 from __future__ import annotations
 
 import ast
-import hashlib
 import importlib
 import os
 import resource
@@ -34,6 +33,7 @@ import msgspec
 import pytest
 from msgspec import Struct
 
+from conformance.engines.fair_order import in_fair_order
 from conformance.engines.interruption import Interruption
 from conformance.engines.operators import Point, changed_text, points
 from conformance.engines.position import Follow
@@ -277,14 +277,9 @@ def sample(
         ]
         sizes[room] = len(mine), len(reached)
         share = -(-count * len(mine) // len(every))  # rounded up
-        chosen += sorted(
-            sorted(reached, key=lambda one: _drawn(one.point.name))[:share], key=lambda one: one.point.name
-        )
+        drawn = in_fair_order(reached, lambda one: one.point.name)[:share]
+        chosen += sorted(drawn, key=lambda one: one.point.name)
     return [one if one.point.name not in since else _judged_by(one, since[one.point.name]) for one in chosen], sizes
-
-
-def _drawn(name: str) -> str:
-    return hashlib.sha256(name.encode()).hexdigest()
 
 
 def _judged_by(one: Sampled, test: str) -> Sampled:
