@@ -116,7 +116,7 @@ def cut_off(ledger: Ledger, one: Attempt, message: Message) -> Checkpoint | None
     """Returns a checkpoint in progress that must not contain this event, and of which the attempt has still to take its
     snapshot."""
     for checkpoint in ledger.checkpoints.values():
-        if not checkpoint.is_over() and checkpoint.number > one.passed and not checkpoint.contains(message):
+        if not checkpoint.is_over() and checkpoint.number > one.opened and not checkpoint.contains(message):
             return checkpoint
     return None
 
