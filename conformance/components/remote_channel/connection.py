@@ -13,7 +13,9 @@ from conformance.ports import CheckpointReason
 class Connection:
     """The producer, the connection to it, and the errors that come from them."""
 
-    __slots__ = ("error_came", "error_comes", "errors", "misused", "producer_failed", "sends_in_recovery")
+    __slots__ = (
+        "error_came", "error_comes", "errors", "misused", "producer_failed", "sends_in_recovery", "was_refused"
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.producer_failed = False
@@ -26,6 +28,8 @@ class Connection:
         self.misused = self.sends_in_recovery = False
         """Whether the producer sent an element that it must not send, which counts as its first message, too; whether
         such an element is arriving: live data during recovery."""
+        self.was_refused = False
+        """Whether the channel has refused an element with the expected number: the upstream is ready all the same."""
 
 
 class Arrival:

@@ -195,11 +195,16 @@ class Ledger(PortLedger):
         return name(self.lane.urgent[0].element)
 
     def upstream_is_there(self) -> bool | None:
-        """Returns whether the producer has sent an element; None: it sent a forbidden one or has failed, or the release
-        has begun."""
-        if self.lane.arrived:
+        """Returns whether the producer has sent an element; None: a forbidden one is arriving or came with a wrong
+        number, or the producer has failed, or the release has begun."""
+        if self.lane.arrived or self.connection.was_refused:
             return True
         return None if self.connection.misused or self.releasing else False
+
+    def waits_in_vain(self) -> bool:
+        """Returns whether an operation is in flight although an element was refused that has made the upstream ready.
+        Asked when no thread can go on, it says that a push waits for another element."""
+        return self.connection.was_refused and self.flying > 0 and not self.releasing
 
     def came_too_late(self) -> bool | None:
         """Returns True if the channel was released before the push began, otherwise None."""
@@ -271,10 +276,12 @@ class Ledger(PortLedger):
         """Notes that the channel has dealt with live data during recovery."""
         self.end()
         self.connection.sends_in_recovery = False
+        self.connection.was_refused = True
 
     def refuse(self, operation: str, seen: Seen[None]) -> None:
         """Notes that a forbidden element was refused, at once or by an error that is kept for the next take."""
         self.lose_the_connection()
+        self.connection.was_refused = self.connection.misused  # an element that comes out of order is no misuse
         if seen.error is None and not self.releasing:
             keep(self, self.consumer, operation)
 
