@@ -304,6 +304,20 @@ def a_subsumed_checkpoint_is_declined(ledger: Ledger, seen: Took) -> Judgement:
     return Broken(FailureClass.PROTOCOL if other else FailureClass.ORPHANED, owed, observed)
 
 
+@rule(steps.consume, invariant="I-45", never=(NOTHING_SENT,))
+def a_checkpoint_is_declined_once(ledger: Ledger, seen: Took) -> Judgement:
+    """The consumer declines a checkpoint at most once, and not after it was acknowledged."""
+    declined = [one.checkpoint for one in declines(seen.signals)] if seen.signals else []
+    for at, checkpoint in enumerate(declined):
+        if checkpoint in ledger.alignment.triggered:
+            owed = f"checkpoint {checkpoint} was acknowledged, so it must not be declined"
+            return Broken(FailureClass.PROTOCOL, owed, "it was declined")
+        if checkpoint in declined[:at] or checkpoint in ledger.alignment.declined:
+            owed = f"checkpoint {checkpoint} must be declined once"
+            return Broken(FailureClass.DUPLICATED, owed, "it was declined again")
+    return bool(declined)
+
+
 @rule(steps.trigger, invariant="I-53", tickets=("FLINK-20654",))
 def a_checkpoint_before_the_conversion_is_declined(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """If the consumer is asked for a checkpoint before its channels are converted, it declines the checkpoint with the
