@@ -306,7 +306,7 @@ def a_subsumed_checkpoint_is_declined(ledger: Ledger, seen: Took) -> Judgement:
 
 @rule(steps.consume, invariant="I-45", never=(NOTHING_SENT,))
 def a_checkpoint_is_declined_once(ledger: Ledger, seen: Took) -> Judgement:
-    """The consumer declines a checkpoint at most once, and not after it was acknowledged."""
+    """A checkpoint is declined at most once, and not after it was completed."""
     declined = [one.checkpoint for one in declines(seen.signals)] if seen.signals else []
     for at, checkpoint in enumerate(declined):
         if checkpoint in ledger.alignment.triggered:
