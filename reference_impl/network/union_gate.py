@@ -140,11 +140,17 @@ class Union:
         return all(gate.finished() for gate in self.gates)
 
     async def release(self) -> None:
-        """U15. Release all gates (Flink: `UnionInputGate.close`)."""
+        """U15. Release all gates, also behind one whose release fails (Flink: `Task.closeAllInputGates`)."""
+        failed: Exception | None = None
         for gate in self.gates:
-            await gate.release()
+            try:
+                await gate.release()
+            except Exception as error:
+                failed = error
         async with self.lock:
             self.with_data.clear()
+        if failed is not None:
+            raise failed
 
     def resources(self) -> Resources:
         """U14. What all gates hold."""

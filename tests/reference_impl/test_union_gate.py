@@ -9,6 +9,7 @@ from conformance.components.gate import GateScenarioConfig
 from conformance.driver import Program, run_scenario
 from conformance.driver.turns import whole
 from conformance.ports import (
+    CHANNEL_RELEASE,
     SUBPARTITION_REQUEST,
     Alignment,
     Barrier,
@@ -227,6 +228,21 @@ def test_release_is_idempotent_and_gives_everything_back():
         assert (held.segments, held.heap, held.files, held.listeners, held.futures) == (0, 0, 0, 0, 0)
     whole(one.recover(0, Buffer((8,))))
     assert poll(one) is None
+
+
+def test_a_release_goes_on_behind_a_gate_whose_release_fails_and_another_one_finishes_it():
+    """gate.md U15, G33."""
+    one = fresh()
+    for channel in (0, 1):
+        send(one, channel, channel)
+    one.fault(CHANNEL_RELEASE, FaultKind.THROWS)
+    with pytest.raises(PortError) as raised:
+        whole(one.release())
+    assert raised.value.kind is ErrorKind.IO
+    assert [gate.in_use(0) for gate in one.gates] == [1, 0]
+    whole(one.release())
+    held = one.resources()
+    assert (held.segments, held.heap, held.files, held.listeners, held.futures) == (0, 0, 0, 0, 0)
 
 
 # ---- races -----------------------------------------------------------------------------------------------------------
