@@ -107,7 +107,8 @@ class Upstream:
 
         Aligned are those of savepoints, and all of a job without unaligned checkpoints. Unaligned barriers come out of
         blocked channels, too. A barrier that was announced stays timeoutable, also if it overtakes; a newer one
-        overtakes it only if unaligned.
+        overtakes it only if unaligned. No older one is in front of it: it would have blocked the producer, or have
+        overtaken what was announced.
         """
         if kind is not ALIGNED and not self.alternating:
             return DISABLED
@@ -135,8 +136,14 @@ class Upstream:
         return [number for number in channels if number not in announced] if announced else channels
 
     def cancellable(self) -> Sequence[tuple[int, int]]:
-        """Cancel markers, which come in the place of a barrier."""
-        return self.next_of(self.silent(self.inputs), KINDS, False)
+        """Cancel markers, which come in the place of a barrier. Only that of an older checkpoint can stand in front of
+        an announced barrier."""
+        found = self.next_of(self.silent(self.inputs), KINDS, False)
+        for channel, (checkpoint, _) in self.announced.items():
+            older = self.last[channel] + 1
+            if older < checkpoint and not self.blocked[channel] and channel in self.inputs:
+                found.append((channel, older))
+        return found
 
     # ---- updates -----------------------------------------------------------------------------------------------------
     def leave_open(self, ended: Sequence[bool], blocked: bool = False) -> None:
