@@ -73,6 +73,11 @@ class JobStates(TaskStates):
         """chain.md C23. The worker passes results on."""
         return []
 
+    def close(self) -> None:
+        """chain.md C29. The executors behind one that has ended move up, and other threads execute their requests."""
+        super().close()
+        self.of_worker.wake()
+
     def add_output(self, channel: ChannelInfo, checkpoint: int, ids: tuple[int, ...]) -> None:
         """writer.md W5. Output state of a subpartition."""
         if not self.closed:
