@@ -509,7 +509,10 @@ class JobTask(RestoringTask):
             await self.deploy()
             return True
         turn = await self.turn()
-        if not self.is_ready and not self.is_over() and self.can_checkpoint():
+        if self.is_over():
+            return turn is ACTED
+        self.advance(0)  # a timer is due at once if its time has passed when it is set
+        if not self.is_ready and self.can_checkpoint():
             self.is_ready = True
             self.job.ready(self)
         return turn is ACTED

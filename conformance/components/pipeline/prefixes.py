@@ -116,6 +116,14 @@ WITH_FAULTS = tuple(
 _EXPIRES = (_ALIGNED, _IDLE, steps.advance(100), _IDLE)
 TIMED_OUT = (*_supplied(8, 1, 2, 3), _TIMEOUTABLE, _IDLE, steps.advance(10), _ENDED, steps.snapshot(1), _CRASH, _IDLE)
 """A timeoutable checkpoint becomes unaligned, and is restored."""
+TIMED_OUT_AGAIN = (*_supplied(1), _IDLE, _TIMEOUTABLE, _ENDED, *_supplied(8, 1, 2, 3), _TIMEOUTABLE, _IDLE,
+                   steps.advance(10), _IDLE, steps.snapshot(2))  # fmt: skip
+"""A timeoutable checkpoint completes in time, and the next one becomes unaligned."""
+TIMED_OUT_HALFWAY = (_RUNNING, steps.throttle(2, True), steps.supply(0, 4), _IDLE, _TIMEOUTABLE, _IDLE,
+                     steps.throttle(2, False), steps.work("task 1/0"), steps.work("task 2/0"), steps.throttle(2, True),
+                     steps.advance(10), _IDLE, steps.snapshot(1))  # fmt: skip
+"""A timeoutable checkpoint becomes unaligned when the barrier of one channel was taken, and records are in front of the
+other one."""
 EXPIRED = (*_supplied(3, 1, 2), *_EXPIRES, *_throttled(False, 1, 2), _IDLE, _ALIGNED, _IDLE, *_supplied(1, 1, 2),
            *_EXPIRES, *_EXPIRES, *_throttled(False, 1, 2), *_supplied(1, 1, 2), *_EXPIRES,
            *_throttled(False, 1, 2))  # fmt: skip
@@ -147,6 +155,11 @@ COMMITTED_LATE = (*_records(3), _RUNNING, _at(_MASTER, 0, FailurePoint.COMPLETED
 CANCELLED = (*_supplied(3), steps.cancel(), _at(_MASTER, 0, FailurePoint.NOW), _IDLE)
 STOP_EXPIRES = (*_supplied(3, 1, 2), _STOP, _IDLE, steps.advance(100), _IDLE, *_throttled(False, 1, 2), *_supplied(1),
                 *_READ)  # fmt: skip
+KEPT_ABORT = (*_supplied(3, 1, 2), _STOP, _IDLE, steps.advance(100), _ENDED,
+              *(steps.lose(f"to 0/{subtask}") for subtask in range(2)), *_throttled(False, 1, 2), _ALIGNED, _IDLE,
+              *_supplied(1), _IDLE, *_READ)  # fmt: skip
+"""The notice that the savepoint was aborted with which the job was to be stopped is not lost. A checkpoint completes
+then, so that no channel is blocked any more."""
 OVERTAKEN = (*_supplied(8, 1, 2), _SAVEPOINT, _IDLE, _UNALIGNED, _IDLE)
 BOTH_EXPIRE = (*_supplied(3, 1, 2), _ALIGNED, _IDLE, _SAVEPOINT, _IDLE, steps.advance(100), _IDLE, *_EXPIRES)
 """A checkpoint and a savepoint expire at the same time, and then another checkpoint."""
@@ -159,6 +172,11 @@ HALF_ENDED = (*_supplied(3), steps.end(0), _IDLE, _ALIGNED, _IDLE, *_records(3),
 _ROUND = tuple(steps.work(name) for name in ("from 0/0", "from 0/1", "master", "to 0/0", "to 0/1"))
 _FIRST_TASKS = tuple(steps.work(f"task {vertex}/0") for vertex in range(5))
 _FROM_OTHERS = tuple(steps.work(f"from {vertex}/0") for vertex in range(1, 5))
+_ROUND_OF_TWO = (*_ROUND, *(steps.work(f"{way} 1/{subtask}") for way in ("from", "to") for subtask in range(2)))
+FINISHING = (*_supplied(3), steps.end(0), _IDLE, _ALIGNED, _ENDED, _UNALIGNED, *_ROUND_OF_TWO * 24,
+             *_FIRST_TASKS[:1] * 4, _IDLE)  # fmt: skip
+"""A task of the source that has ended is notified of its last checkpoint and takes its part in the next one before it
+finishes, while another source goes on."""
 UNDER_WAY = (*_supplied(3), _ALIGNED, _ENDED, *_records(3), _UNALIGNED, *(*_ROUND, *_FIRST_TASKS) * 9)
 """The snapshots of a checkpoint are taken while the notices of the one before are on their way."""
 SLOW_WRITERS = (*_supplied(8, 1, 2), _UNALIGNED, *(*_ROUND, *_FIRST_TASKS) * 9, *_throttled(False, 1, 2), _ALIGNED,
@@ -177,11 +195,15 @@ LOST_SPLIT = (*_ASSIGNED, *_ROUND[:3] * 3, steps.lose("to 0/0"), _IDLE, _ALIGNED
 URGENT = (*_ASSIGNED, _ALIGNED, *_ROUND * 24)
 """A trigger arrives while an event of the operator coordinator waits in the mailbox of a source."""
 
+_OTHERS = (
+    SAVED, ENDING, NOT_READY, ALIGNED_TWICE, LOST_NOTICE, KEPT_NOTICE, FAILURE_KEPT, COMMITTED_LATE, CANCELLED,
+    STOP_EXPIRES, BOTH_EXPIRE, QUEUED_WITH_OUTPUT, OVERTAKEN, HALF_ENDED, UNDER_WAY, SLOW_WRITERS, LOST_SPLIT, URGENT,
+)  # fmt: skip
 PREFIXES = (
-    *CHAINS, *IN_ONE_JOB * 2, *SETTLED, *TAKEN, *UPSTREAM, *MEANWHILE * 3, *AT_POINTS, *IN_RESTORE, *WITH_FAULTS * 2,
+    *CHAINS, *IN_ONE_JOB, *IN_ONE_JOB[:-2], TIMED_OUT_AGAIN, TIMED_OUT_HALFWAY, *SETTLED, *TAKEN, *UPSTREAM,
+    *MEANWHILE * 3, *AT_POINTS, *IN_RESTORE, *WITH_FAULTS * 2,
     TIMED_OUT, STOPPED, *[EXPIRED, SUBSUMED, STOP_FAILS] * 8, *RESCALED,
-    *[SAVED, ENDING, NOT_READY, ALIGNED_TWICE, LOST_NOTICE, KEPT_NOTICE, FAILURE_KEPT,
-      COMMITTED_LATE, CANCELLED, STOP_EXPIRES, BOTH_EXPIRE, QUEUED_WITH_OUTPUT, OVERTAKEN, HALF_ENDED,
-      UNDER_WAY, SLOW_WRITERS, LOST_SPLIT, URGENT] * 3,
+    *_OTHERS * 2,
+    *[{STOP_EXPIRES: KEPT_ABORT, ENDING: FINISHING}.get(one, one) for one in _OTHERS],
 )  # fmt: skip
 """Half of them are restore chains."""

@@ -15,7 +15,7 @@ from conformance.components.pipeline.ledger import Ledger
 from conformance.components.pipeline.records import Records, differences, named
 from conformance.driver import AnyStep, Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.models import lifetime
-from conformance.models.designs import NOTHING, PASSES_LOCALLY, PASSES_REMOTELY, RESOURCES
+from conformance.models.designs import NOTHING, PASSES_LOCALLY, PASSES_REMOTELY, RESOURCES, TIMEOUTABLE
 from conformance.models.words import are, counted, many
 from conformance.ports import (
     Capability,
@@ -216,6 +216,12 @@ def _passing(ledger: Ledger, one: Checkpoint) -> bool:
     return passes and one.losses == ledger.failures.losses
 
 
+def _overdue(ledger: Ledger, one: Checkpoint) -> bool:
+    """Returns whether operators that stand still no longer hold up a checkpoint, since its alignment has timed out."""
+    late = one.kind is CheckpointKind.TIMEOUTABLE and ledger.now - one.at >= ledger.config.settings.alignment_timeout
+    return late and one.all_ready and one.passes and one.losses == ledger.failures.losses
+
+
 _due("every-checkpoint-ends", "I-98", "When nothing is left to do, each checkpoint has ended that was triggered, unless"
      " an operator stands still or a message was lost; it expires all the same.",
      lambda ledger: _pending(ledger, ledger.holding), lambda ledger: ledger.checkpoints.known)  # fmt: skip
@@ -227,6 +233,11 @@ _due("operators-that-stand-still-hold-up-no-checkpoint", "I-54", "Once all tasks
      lambda ledger: _pending(ledger, lambda one: _passing(ledger, one)),
      lambda ledger: ledger.throttled and any(_passing(ledger, one) for one in ledger.checkpoints.known.values()),
      "FLINK-39018", "FLINK-38544", needs=PASSES_LOCALLY | PASSES_REMOTELY)  # fmt: skip
+_due("an-alignment-times-out-in-time", "I-54", "Once all tasks are ready, a timeoutable checkpoint completes"
+     " although operators stand still, as soon as the alignment timeout has passed since its trigger.",
+     lambda ledger: _pending(ledger, lambda one: _overdue(ledger, one)),
+     lambda ledger: ledger.throttled and any(_overdue(ledger, one) for one in ledger.checkpoints.known.values()),
+     "FLINK-27251", needs=PASSES_LOCALLY | PASSES_REMOTELY | TIMEOUTABLE)  # fmt: skip
 _due("too-many-failed-checkpoints-restart-the-job", "I-57", "When more checkpoints in a row have failed than are"
      " tolerated, all tasks are restarted.",
      lambda ledger: "they were not restarted" if ledger.failures.must_restart else None,
