@@ -6,8 +6,9 @@ reports/likely-causes.md. No sign knows a component.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
@@ -22,8 +23,9 @@ from conformance.scenarios import Scenario, Step
 
 ALIKE = 1 / 3
 """Two scenarios are alike if they share more than this part of their kinds of steps."""
-TOGETHER = 1 / 4
-"""Two properties fail together if at least this part of the known bugs that break the rarer one break the other."""
+TOGETHER = Fraction(1, 4)
+"""Two properties fail together if at least this part of the known bugs that break the rarer one break the other, and at
+least this part of one bug. A known bug that breaks n properties counts as the nth part of one."""
 SMALL = 1
 """A group of so many properties is small: what is known of other defects can add it to another group."""
 
@@ -76,6 +78,12 @@ def same_steps(one: Found, other: Found) -> str | None:
     return "Both scenarios have the same steps, except at most the last."
 
 
+def _weight(broken: Iterable[frozenset[str]]) -> Fraction:
+    """Returns what known bugs say of which properties belong together, given what each breaks: one that breaks many
+    says little of any two of them."""
+    return sum((Fraction(1, len(slugs)) for slugs in broken), Fraction(0))
+
+
 def known_together(known: Noticed, left_out: Collection[str] = ()) -> Names:
     """Returns the sign that known bugs of the reference break both properties; `left_out` are ids of known bugs."""
 
@@ -83,13 +91,14 @@ def known_together(known: Noticed, left_out: Collection[str] = ()) -> Names:
         """Known bugs of the reference that break one of the properties break the other one, too."""
         bugs = known.get(one.scenario.component, {})
         broken = [slugs for bug, slugs in bugs.items() if bug not in left_out]
-        counts = {slug: sum(slug in slugs for slugs in broken) for slug in (one.slug, other.slug)}
-        rarer, fewest = min(counts.items(), key=lambda count: count[1])
-        both = sum(one.slug in slugs and other.slug in slugs for slugs in broken)
-        if not both or both < TOGETHER * fewest:
+        shares = {slug: _weight(slugs for slugs in broken if slug in slugs) for slug in (one.slug, other.slug)}
+        rarer, least = min(shares.items(), key=lambda share: share[1])
+        both = [slugs for slugs in broken if one.slug in slugs and other.slug in slugs]
+        if not both or _weight(both) < TOGETHER * max(Fraction(1), least):
             return None
         common = other.slug if rarer == one.slug else one.slug
-        return f"{both} of {fewest} known bugs that break {rarer} break {common}, too."
+        count = sum(rarer in slugs for slugs in broken)
+        return f"{len(both)} of {count} known bugs that break {rarer} break {common}, too."
 
     return together
 

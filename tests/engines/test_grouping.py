@@ -17,7 +17,7 @@ def test_a_known_bug_is_one_group(bug):
     assert found.groups == 1
 
 
-@pytest.mark.parametrize("pair", [("B-88", "B-S18"), ("B-S1", "B-S18")])
+@pytest.mark.parametrize("pair", [("B-88", "B-S35"), ("B-88", "B-S18"), ("B-S1", "B-S18")])
 def test_two_known_bugs_are_two_groups(pair):
     found = measured(pair, scenarios=300)
     assert found.groups == 2

@@ -53,13 +53,21 @@ def test_a_bug_that_breaks_both_does_not_count_if_it_is_left_out():
 
 
 def test_one_bug_of_many_is_not_enough():
+    """The bug that breaks both breaks two properties, and counts as half a bug."""
     many = {"gate": {"both": frozenset({"a", "b"})}}
-    for number in range(4):
+    for number in range(2):
         many["gate"][f"a-{number}"] = frozenset({"a"})
         many["gate"][f"b-{number}"] = frozenset({"b"})
-    assert known_together(many)(found("a"), found("b")) is None, "1 of 5"
-    del many["gate"]["b-3"]
-    assert known_together(many)(found("a"), found("b")) is not None, "1 of 4"
+    assert known_together(many)(found("a"), found("b")) is None, "half of 2 1/2"
+    del many["gate"]["b-1"]
+    assert known_together(many)(found("a"), found("b")) is not None, "half of 1 1/2"
+
+
+@pytest.mark.parametrize(("bugs", "properties", "linked"), [(1, 4, True), (1, 5, False), (1, 8, False), (2, 8, True)])
+def test_a_bug_that_breaks_many_properties_says_little_of_two_of_them(bugs, properties, linked):
+    broad = frozenset("abcdefgh"[:properties])
+    known = {"gate": {f"broad-{number}": broad for number in range(bugs)}}
+    assert (known_together(known)(found("a"), found("b")) is not None) is linked
 
 
 def test_what_is_kept_names_known_bugs_and_properties():
@@ -90,7 +98,7 @@ def test_the_file_is_the_same_however_it_was_collected():
 def test_the_sign_needs_no_run():
     """What two known bugs of the reference break together is linked without an implementation."""
     component = next(iter(noticed()))
-    properties = next(sorted(slugs) for slugs in noticed()[component].values() if len(slugs) > 1)
+    properties = next(sorted(slugs) for slugs in noticed()[component].values() if len(slugs) == 2)
     one, other = (found(slug, component, ((slug,), ("poll",))) for slug in properties[:2])
     (link,) = links_without_runs([one, other])
     assert "known bugs that break" in link.why
