@@ -56,6 +56,9 @@ INITIALIZING = TaskState.INITIALIZING
 RUNNING = (TaskState.RUNNING, TaskState.FINISHED)
 REPORTED = (TaskState.RUNNING, TaskState.FINISHED, TaskState.FAILED)
 """The states of a task of which the job master learns."""
+MOST_RESTARTS = 100
+"""How often a job is restarted while it settles, until it is clear that it will not: more often than anything is made
+to fail. Otherwise a job would settle for ever that fails anew whenever it is restored."""
 STATE, TO_TRIGGER, EVENT = Call.STATE, Call.TRIGGER, Call.EVENT
 IDLE, ALL_RUNNING, OVER = Until.IDLE, Until.RUNNING, Until.OVER
 """Module variables, because looking up a member of an enumeration is slow in Python 3.11."""
@@ -77,6 +80,8 @@ class Pipeline(Faulty, PipelinePort):
         self.now = 0
         """Now: the milliseconds since the job began."""
         self.status: JobStatus | None = None
+        self.restarts = 0
+        """Restarts: how often tasks were deployed."""
         self.orphaned = False
         """Orphaned: whether the tasks belong to a job master that has failed."""
         self.cancelling = self.released = False
@@ -145,6 +150,7 @@ class Pipeline(Faulty, PipelinePort):
     def deploy(self, tasks: Iterable[int], checkpoint: JobCheckpoint | None) -> None:
         """J14. Tasks are deployed, with what they restore."""
         numbers = list(tasks)
+        self.restarts += 1
         self.orphaned = False
         shares = Shares(self.graph, checkpoint, self.config.settings.output_on_downstream)
         deployment = Deployment(self, numbers, shares)
@@ -494,10 +500,13 @@ class Pipeline(Faulty, PipelinePort):
     def settle(self, until: Until) -> bool:
         """I-22. The threads work in a drawn order until it has come to that."""
         agenda, draw = self.agenda, self.random.choice
+        most = self.restarts + MOST_RESTARTS
         while not self.has_settled(until):
             able = list(agenda.able)
             if not able or not self.is_open():
                 return until is IDLE
+            if self.restarts > most:
+                return False
             self.work(draw(able))
         return True
 
