@@ -150,12 +150,12 @@ class Pipeline(Faulty, PipelinePort):
     def deploy(self, tasks: Iterable[int], checkpoint: JobCheckpoint | None) -> None:
         """J14. Tasks are deployed, with what they restore."""
         numbers = list(tasks)
-        self.restarts += 1
         self.orphaned = False
         shares = Shares(self.graph, checkpoint, self.config.settings.output_on_downstream)
         deployment = Deployment(self, numbers, shares)
         made = {number: deployment.make(number) for number in numbers}
         self.tasks = [made.get(task, old) for task, old in enumerate(self.tasks or made.values())]
+        self.restarts += 1
 
     async def read(self, task: JobTask) -> bool:
         """J14. The executor of recovered channel state goes on. A drainer that is not installed has nothing to push."""
