@@ -269,6 +269,7 @@ class Ledger(PortLedger):
         )  # fmt: skip
         for other in pending.values():
             other.hindered |= not {one.kind, other.kind} <= {CheckpointKind.ALIGNED, CheckpointKind.SAVEPOINT}
+            other.passes = other.passes and other.kind is not CheckpointKind.TIMEOUTABLE  # its timers may be cancelled
         checkpoints.newest = max(checkpoints.newest, number)
         checkpoints.known[number] = pending[number] = one
 
