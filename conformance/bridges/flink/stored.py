@@ -1,8 +1,8 @@
 """Reads the channel state in a folder of Flink checkpoints, and finds what is damaged, missing, or referred to by none.
 
 Flink's own classes read `_metadata` and the segments of each channel state; this module judges what they return. Of all
-other state it is known where it is and how long, and nothing is read. Flink's format has no checksums, and a segment does
-not say where it belongs: bytes of a record that were overwritten, and two segments of one length that have changed
+other state it is known where it is and how long, and nothing is read. Flink's format has no checksums, and a segment
+does not say where it belongs: bytes of a record that were overwritten, and two segments of one length that have changed
 places, do not show.
 """
 
