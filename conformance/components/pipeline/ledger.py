@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from conformance import ports
 from conformance.components.pipeline.checkpoints import Checkpoint, Checkpoints
-from conformance.components.pipeline.config import PipelineScenarioConfig
+from conformance.components.pipeline.config import DescribesJob
 from conformance.components.pipeline.contents import Contents
 from conformance.components.pipeline.failures import Failures
 from conformance.components.pipeline.graph import graph_of
@@ -75,7 +75,7 @@ class Ledger(PortLedger):
     )  # fmt: skip
 
     def __init__(
-        self, scenario: PipelineScenarioConfig, capabilities: frozenset[ports.Capability], can_fail: ports.Places
+        self, scenario: DescribesJob, capabilities: frozenset[ports.Capability], can_fail: ports.Places
     ) -> None:  # fmt: skip
         super().__init__(can_fail)
         self.scenario, self.capabilities = scenario, capabilities
