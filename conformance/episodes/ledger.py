@@ -43,7 +43,7 @@ class EpisodeLedger(Ledger):
     """Phases: *live*, *over*, *failed*, as those of a job. After *failed*, another life can begin."""
 
     __slots__ = (
-        "again", "batches", "finished", "images", "in_this_life", "keys_are", "knobs", "lives", "location",
+        "again", "batches", "finished", "images", "in_life", "keys_are", "knobs", "lives", "location",
         "promises", "rows", "stuck", "told", "waited",
     )  # fmt: skip
 
@@ -62,8 +62,8 @@ class EpisodeLedger(Ledger):
         """Whether a life has finished, and nothing was supplied since."""
         self.stuck = False
         """Whether the engine has stopped to make progress, which is no verdict."""
-        self.in_this_life = Records()
-        """What this life has committed."""
+        self.in_life: dict[Transaction, Records] = {}
+        """By life, what it has committed."""
         self.waited = self.again = False
         """What the drain has done."""
         self.told: list[Life] = []
@@ -114,7 +114,7 @@ class EpisodeLedger(Ledger):
         self.supplied, self.ended, self.rows = dict(world.supplied), ended, Counter(world.rows)
         self.sinks = {SINK: Sink(world.committed.copy())}
         self.batches = dict(world.batches)
-        self.in_this_life = Records()
+        self.in_life = {}
         self.finished = False
 
     def settled(self, seen: Seen[bool], until: str) -> None:
@@ -153,7 +153,7 @@ class EpisodeLedger(Ledger):
                 other, now = (named(ports.records_of(one)) for one in (before, signal.records))
                 batch = f"batch {signal.transaction.checkpoint}"
                 self.say(SAME, CORRUPTED, f"{batch} is the same if it is written again: {other}", f"it is {now}")
-        here = self.in_this_life.add(signal.records)
+        here = self.in_life.setdefault(signal.transaction, Records()).add(signal.records)
         if here and self.promises.output is Output.AT_LEAST_ONCE and self.promises.committed and not self._restarts():
             self.say(
                 REPLAYS, DUPLICATED, "only a later life writes a record again", f"{named(here)}: twice in one life"
@@ -171,10 +171,6 @@ class EpisodeLedger(Ledger):
         self.failures.count += 1
         self.failures.credit += 1
 
-    def _restarted_itself(self, signal: ports.JobRestarted) -> None:
-        Ledger._restarted(self, signal)
-        self.in_this_life = Records()
-
     def _ended(self, signal: ports.JobOver) -> None:
         if signal.status is ports.JobStatus.FAILED and (self.lives or self.attempt):
             self.status, self.phase = signal.status, "over" if self.phase == "live" else self.phase
@@ -187,6 +183,6 @@ class EpisodeLedger(Ledger):
 _HEARS: Mapping[type, Callable[[EpisodeLedger, Any], None]] = {
     ports.Committed: EpisodeLedger._rows_came,
     ports.FaultStruck: EpisodeLedger._died,
-    ports.JobRestarted: EpisodeLedger._restarted_itself,
+    ports.JobRestarted: EpisodeLedger._restarted,
     ports.JobOver: EpisodeLedger._ended,
 }

@@ -38,6 +38,8 @@ _TICK = 0.004
 """How long to sleep between two looks, in seconds."""
 _SELDOM = 0.05
 """The same before a look that starts a process."""
+_A_CHECKPOINT = 1.0
+"""After how many seconds without progress nobody waits for a checkpoint any more: the job may have nothing to do."""
 _LOG = 600
 
 
@@ -71,6 +73,8 @@ class ProgramJob(EpisodePort):
         ]
         self._number = len(list(run.glob("life-*.log")))
         self._before: int | None = None
+        if config.location and adapter.description.promises.committed:
+            self._report(True, self._number - 1)  # what was written between the last look and the image
 
     def _begin(self) -> None:
         (self._folder / "in").mkdir(parents=True)
@@ -123,7 +127,11 @@ class ProgramJob(EpisodePort):
             return self._wait(lambda changed: changed and self._is_all_out())
         if not self._adapter.description.checkpoints:
             return False
-        return self._wait(lambda changed: changed and self._adapter.checkpoints(self._folder) != self._before, _SELDOM)
+
+        def has_completed(changed: bool) -> bool:
+            return changed and self._adapter.checkpoints(self._folder) != self._before
+
+        return self._wait(has_completed, _SELDOM, min(_A_CHECKPOINT, self._patience))
 
     def advance(self, milliseconds: int) -> None:
         self._start()
@@ -132,7 +140,7 @@ class ProgramJob(EpisodePort):
             self._look()
             time.sleep(min(_TICK, max(0.0, late - time.monotonic())))
 
-    def _wait(self, has_come: Callable[[bool], bool], tick: float = _TICK) -> bool:
+    def _wait(self, has_come: Callable[[bool], bool], tick: float = _TICK, patience: float = 0.0) -> bool:
         """Waits until something holds, which is asked whether something has changed. Returns False if the job is over
         before, or nothing changes for too long."""
         last: object = None
@@ -147,7 +155,7 @@ class ProgramJob(EpisodePort):
                 return False
             if changed:
                 since = time.monotonic()
-            elif time.monotonic() - since > self._patience:
+            elif time.monotonic() - since > (patience or self._patience):
                 return False
             time.sleep(tick)
 
@@ -225,8 +233,8 @@ class ProgramJob(EpisodePort):
         self._report(status is JobStatus.FINISHED or self._adapter.description.promises.committed)
         self.emit(JobOver(status, cause))
 
-    def _report(self, committed: bool) -> None:
-        """Signals the rows that are new, if they are committed."""
+    def _report(self, committed: bool, life: int | None = None) -> None:
+        """Signals the rows that are new, if they are committed, as those of this life or of another one."""
         if not committed:
             return
         there = Counter(self._adapter.rows(self._folder))
@@ -236,7 +244,7 @@ class ProgramJob(EpisodePort):
             for batch in sorted({one.batch for one in new}):
                 self._signal(Transaction(0, batch), [one.record for one in there.elements() if one.batch == batch])
         elif new:
-            self._signal(Transaction(self._number, 0), [one.record for one in new.elements()])
+            self._signal(Transaction(self._number if life is None else life, 0), [one.record for one in new.elements()])
 
     def _signal(self, transaction: Transaction, records: list[int]) -> None:
         runs = [run for _, some in groupby(sorted(records), key=split_of) for run in runs_of(some)]

@@ -63,7 +63,8 @@ class Job:
             state["counts"] = {key: max(0, count - 1) for key, count in state["counts"].items()}
         self.splits = [points.Split(str(folder), at, offset) for at, offset in enumerate(state["offsets"])]
         self.rows: list[list[Any]] = []
-        if MODE == "cut" and self.has_state:
+        if MODE == "cut":
+            (folder / "out" / "all.jsonl").touch()
             os.truncate(folder / "out" / "all.jsonl", state["length"])
         if MODE == "two-phase":
             if self.has_state and BUG == "vanishes":
