@@ -1,4 +1,4 @@
-"""Episodes: whole jobs of engines that are programs, over the lives of their processes. Specification: pipeline.md.
+"""Episodes: whole jobs of engines that are programs, over the lives of their processes. Rules: docs/episodes.md.
 
 The port is that of a job, at the level *job*, and so is the ledger. The steps are others, since such an engine takes
 checkpoints on its own, and its user kills it and starts it again. So it is a component of its own, which no search of

@@ -34,13 +34,13 @@ def _said(slug: str, number: str, statement: str, *signals: type[Any]) -> None:
 
 
 # ---- lives -----------------------------------------------------------------------------------------------------------
-_said(AGAIN, "I-109", "A job that was killed, or whose user code has failed, starts again on what is left, whenever"
+_said(AGAIN, "E-1", "A job that was killed, or whose user code has failed, starts again on what is left, whenever"
       " that was: it neither refuses nor fails.", ports.JobOver)  # fmt: skip
 _said("a-job-is-over-once-and-for-a-reason", "I-92", "A job finishes when its sources have ended, and does not fail on"
       " its own.", ports.JobOver)  # fmt: skip
 
 
-@rule(steps.life, invariant="I-110")
+@rule(steps.life, invariant="E-2")
 def a_life_that_restores_completes_a_checkpoint(ledger: EpisodeLedger, seen: Seen[Life]) -> Judgement:
     """A life that was restored from recovery data, has read further records, and has finished, has completed a
     checkpoint, if the engine tells."""
@@ -57,11 +57,11 @@ _said("a-job-finishes-when-all-is-committed", "I-88", "A job whose sources have 
       " have come out that were supplied.", ports.JobOver)  # fmt: skip
 _said(TWICE, "I-100", "No record comes out twice if the engine promises that, and none that was not supplied.",
       ports.Committed)  # fmt: skip
-_said(REPLAYS, "I-111", "If records may come out again, only a later life writes again what an earlier one has"
+_said(REPLAYS, "E-3", "If records may come out again, only a later life writes again what an earlier one has"
       " written.", ports.Committed)  # fmt: skip
 
 
-_said(SAME, "I-114", "A batch that is written again has the same records.", ports.Committed)
+_said(SAME, "E-6", "A batch that is written again has the same records.", ports.Committed)
 
 
 @rule(steps.rows, invariant="I-100")
@@ -74,7 +74,7 @@ def each_row_has_the_key_of_its_record(ledger: EpisodeLedger, seen: Rows) -> Jud
     return bool(seen.value)
 
 
-@rule(steps.rows, invariant="I-112")
+@rule(steps.rows, invariant="E-4")
 def what_was_committed_stays(ledger: EpisodeLedger, seen: Rows) -> Judgement:
     """What a reader of committed output could see at some time is still there, unchanged."""
     if not ledger.rows:
@@ -91,7 +91,7 @@ def _is_at_its_end(ledger: EpisodeLedger) -> bool:
     return ledger.finished and not ledger.not_committed(SINK)
 
 
-@rule(steps.rows, invariant="I-113")
+@rule(steps.rows, invariant="E-5")
 def the_state_is_the_recount(ledger: EpisodeLedger, seen: Rows) -> Judgement:
     """When the job has finished, the highest count of each key is the number of its records."""
     if not _is_at_its_end(ledger):
@@ -109,7 +109,7 @@ def the_state_is_the_recount(ledger: EpisodeLedger, seen: Rows) -> Judgement:
     return bool(owed)
 
 
-@rule(steps.rows, invariant="I-113")
+@rule(steps.rows, invariant="E-5")
 def the_counts_of_a_key_are_a_run(ledger: EpisodeLedger, seen: Rows) -> Judgement:
     """When the job has finished and each record has come out once, the counts of a key are 1, 2, 3 and so on."""
     if not _is_at_its_end(ledger) or ledger.promises.output is Output.AT_LEAST_ONCE:

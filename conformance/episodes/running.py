@@ -21,6 +21,7 @@ from conformance.scenarios import Finding, Scenario, encode_scenario
 
 AGAIN = 5
 """How often an episode that has failed is run again."""
+KILLED = "killed from outside"
 _STUCK = "stuck"
 _OVER = steps.settle(Until.OVER.value)
 
@@ -39,8 +40,10 @@ class Result:
     lives: int = 0
     restores: int = 0
     """How many lives were restored from recovery data, as user code says."""
+    images: int = 0
+    """How many lives began from an image."""
     deaths: Counter[str] = field(default_factory=Counter)
-    """By place in user code, `kill` or `image`, how often a life ended there."""
+    """By place in user code, or `KILLED`, how often a life ended there."""
     exercised: frozenset[str] = frozenset()
     cpu: float = 0.0
     """CPU seconds of the engine and the adapter."""
@@ -75,6 +78,7 @@ class Tally:
     restores: int = 0
     restored_episodes: int = 0
     """In how many episodes a life was restored from recovery data."""
+    images: int = 0
     slow: int = 0
     """How many stopped to make progress, and did not when they were run again."""
     cpu: float = 0.0
@@ -88,6 +92,7 @@ class Tally:
         self.episodes += 1
         self.lives += one.lives
         self.restores += one.restores
+        self.images += one.images
         self.restored_episodes += bool(one.restores)
         self.cpu += one.cpu
         self.deaths += one.deaths
@@ -143,9 +148,9 @@ class Episodes:
                 continue
             found.deaths.update(signal.place for signal in one.outcome.signals if type(signal) is FaultStruck)
             if one.step == steps.kill() and not one.closing:
-                found.deaths["killed from outside"] += 1
+                found.deaths[KILLED] += 1
             if one.step[0] == steps.start_again.name and one.step[2]:
-                found.deaths["started from an image"] += 1
+                found.images += 1
             found.stuck |= one.closing and one.step == _OVER and one.outcome.value is False
         if (broken := done.violation) is not None:
             if broken.property.slug == ANSWERS:

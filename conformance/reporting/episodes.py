@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from conformance.episodes.reducing import TRIES
-from conformance.episodes.running import Failure, Tally
+from conformance.episodes.running import KILLED, Failure, Tally
 from conformance.ports.episodes import Description
 from conformance.reporting.markdown import cell
 from conformance.system.text import neutral_line
@@ -31,10 +31,12 @@ def summary(tally: Tally) -> list[Row]:
         ("episodes", f"{tally.episodes:,}"),
         ("lives", f"{tally.lives:,}"),
         ("restores from recovery data", f"{tally.restores:,} (in {tally.restored_episodes:,} episodes)"),
+        ("lives that began from an image", f"{tally.images:,}"),
         ("CPU seconds per episode", f"{tally.cpu / many:.2f}"),
         ("stopped once and went on when run again", f"{tally.slow:,}"),
     ]
-    rows += [(f"death at {place}", f"{count:,}") for place, count in tally.deaths.most_common()]
+    rows += [(place if place == KILLED else f"died at {place}", f"{count:,}")
+             for place, count in tally.deaths.most_common()]  # fmt: skip
     rows += [(f"violations of {slug}", f"{count:,}") for slug, count in tally.violations.most_common()]
     if not tally.violations:
         rows.append(("violations", "0"))

@@ -38,8 +38,9 @@ _TICK = 0.004
 """How long to sleep between two looks, in seconds."""
 _SELDOM = 0.05
 """The same before a look that starts a process."""
-_A_CHECKPOINT = 1.0
-"""After how many seconds without progress nobody waits for a checkpoint any more: the job may have nothing to do."""
+_SHORT = 1.0
+"""After how many seconds without progress waiting ends in the middle of an episode: the job may have nothing to do, or
+have lost what is waited for. Only for its end the port waits longer."""
 _LOG = 600
 
 
@@ -124,14 +125,14 @@ class ProgramJob(EpisodePort):
         if until is Until.OVER:
             return self._wait(lambda changed: self._status is not None)
         if until is Until.IDLE:
-            return self._wait(lambda changed: changed and self._is_all_out())
+            return self._wait(lambda changed: changed and self._is_all_out(), _TICK, min(_SHORT, self._patience))
         if not self._adapter.description.checkpoints:
             return False
 
         def has_completed(changed: bool) -> bool:
             return changed and self._adapter.checkpoints(self._folder) != self._before
 
-        return self._wait(has_completed, _SELDOM, min(_A_CHECKPOINT, self._patience))
+        return self._wait(has_completed, _SELDOM, min(_SHORT, self._patience))
 
     def advance(self, milliseconds: int) -> None:
         self._start()
