@@ -5,18 +5,21 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import click
 
 from conformance import reporting
 from conformance.cli.destinations import TO_FILE, TO_FOLDER
 from conformance.cli.options import notes, out, seed_option
-from conformance.episodes.running import Episodes, Tally
 from conformance.ports import UnusableImplementation, find_implementation
 from conformance.ports.episodes import EpisodesImplementation
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
 from conformance.system.text import neutral_line
 from conformance.system.writing import write_text
+
+if TYPE_CHECKING:
+    from conformance.episodes.running import Tally
 
 
 @click.command()
@@ -54,6 +57,8 @@ def episodes(
 
 def _run(adapter: str, count: int, seed: str, folder: Path, reduces: bool, report_path: Path | None) -> Tally:
     """Runs the episodes of one adapter, and prints what they have come to."""
+    from conformance.episodes.running import Episodes, Tally
+
     name = adapter if adapter.startswith("episodes:") else f"episodes:{adapter}"
     implementation = find_implementation(name)
     if not isinstance(implementation, EpisodesImplementation):

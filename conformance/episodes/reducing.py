@@ -36,7 +36,8 @@ class Reduction:
     runs: int
     """How many runs it took."""
     fails: int
-    """Of `TRIES` further runs of it, how many fail in the same way."""
+    """Of so many further runs of it, how many fail in the same way."""
+    tries: int = TRIES
 
 
 def reduce_episode(episode: Episode, description: Description, fails: Callable[[Episode], bool],

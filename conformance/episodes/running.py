@@ -43,7 +43,7 @@ class Result:
     images: int = 0
     """How many lives began from an image."""
     deaths: Counter[str] = field(default_factory=Counter)
-    """By place in user code, or `KILLED`, how often a life ended there."""
+    """By place in user code, or `KILLED`, as words: how often a life ended so."""
     exercised: frozenset[str] = frozenset()
     cpu: float = 0.0
     """CPU seconds of the engine and the adapter."""
@@ -146,7 +146,8 @@ class Episodes:
         for one in done.entries:
             if not isinstance(one.outcome, Outcome):
                 continue
-            found.deaths.update(signal.place for signal in one.outcome.signals if type(signal) is FaultStruck)
+            struck = [signal for signal in one.outcome.signals if type(signal) is FaultStruck]
+            found.deaths.update(f"died at {signal.place}" for signal in struck)
             if one.step == steps.kill() and not one.closing:
                 found.deaths[KILLED] += 1
             if one.step[0] == steps.start_again.name and one.step[2]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from conformance.episodes.reducing import TRIES
-from conformance.episodes.running import KILLED, Failure, Tally
 from conformance.ports.episodes import Description
 from conformance.reporting.markdown import cell
 from conformance.system.text import neutral_line
+
+if TYPE_CHECKING:  # its component is imported only by the command that needs it
+    from conformance.episodes.running import Failure, Tally
 
 Row = tuple[str, str]
 _WIDTH = 80
@@ -35,8 +37,7 @@ def summary(tally: Tally) -> list[Row]:
         ("CPU seconds per episode", f"{tally.cpu / many:.2f}"),
         ("stopped once and went on when run again", f"{tally.slow:,}"),
     ]
-    rows += [(place if place == KILLED else f"died at {place}", f"{count:,}")
-             for place, count in tally.deaths.most_common()]  # fmt: skip
+    rows += [(words, f"{count:,}") for words, count in tally.deaths.most_common()]
     rows += [(f"violations of {slug}", f"{count:,}") for slug, count in tally.violations.most_common()]
     if not tally.violations:
         rows.append(("violations", "0"))
@@ -60,7 +61,7 @@ def failure_lines(one: Failure) -> Iterator[str]:
     if one.first.said:
         yield f"  {neutral_line(one.first.said)}"
     if one.reduction is not None:
-        yield f"  reduced in {one.reduction.runs} runs; fails {one.reduction.fails} of {TRIES}:"
+        yield f"  reduced in {one.reduction.runs} runs; fails {one.reduction.fails} of {one.reduction.tries}:"
         yield from (f"  {line}" for line in steps_of(one))
     yield f"  kept in {neutral_line(str(one.folder))}"
 
