@@ -232,6 +232,11 @@ domains: venv ## which values a search draws, and which never together, into rep
 suite-mutants: venv ## operator mutants of the suite's own engines, judged by the tests of their room, into reports/
 	$(BIN)/python -m tests.hunts.suite_mutants reports/suite-mutants.md --into build/suite-mutants --processes $(PROCESSES)
 
+episodes: venv ## 500 episodes of whole jobs on Bytewax, which needs Python before 3.13, into reports/; half an hour
+	$(BIN)/python -m pip install -q '.[bytewax]'
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/conformance episodes "python examples/bytewax/adapter.py" --episodes 500 \
+	  --seed bytewax --report reports/episodes.md
+
 hunt: venv ## a blind hunt: try the defects in the folder DEFECTS, as hunt number HUNT; then the page, into reports/
 	$(BIN)/python -m tests.hunts.hunting try $(DEFECTS) tests/hunts/$(HUNT).json \
 	  --into build/hunt-$(HUNT) --processes $(PROCESSES) \

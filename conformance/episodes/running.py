@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conformance.driver import Program
+from conformance.driver import Components, Program
 from conformance.driver.own_rules import ANSWERS
 from conformance.driver.run import Run, run_scenario
 from conformance.episodes import COMPONENT, steps
@@ -17,7 +17,7 @@ from conformance.episodes.drawing import Episode, draw, plain
 from conformance.episodes.reducing import Reduction, reduce_episode
 from conformance.ports import FaultStruck, Outcome, Until, UnusableImplementation
 from conformance.ports.episodes import EpisodesImplementation
-from conformance.scenarios import Finding, Scenario, encode_scenario
+from conformance.scenarios import Finding, Scenario, decode_scenario, encode_scenario, read_text
 
 AGAIN = 5
 """How often an episode that has failed is run again."""
@@ -74,6 +74,8 @@ class Tally:
     """All episodes so far."""
 
     episodes: int = 0
+    interrupted: bool = False
+    """Whether the user has ended the run before all episodes were run."""
     lives: int = 0
     restores: int = 0
     restored_episodes: int = 0
@@ -161,6 +163,12 @@ class Episodes:
         found.stuck &= not found.slug
         return found
 
+    def again(self, episode: Episode) -> tuple[int, Result]:
+        """Runs an episode several times. Returns in how many of them it failed, and the first that did, or the last."""
+        found = [self.run(episode) for _ in range(AGAIN)]
+        failed = [one for one in found if one.kind != ("", "")]
+        return len(failed), (failed or found)[0]
+
     def episode(self, seed: str, number: int) -> Episode:
         """Returns the episode with this number."""
         return draw(self.description, f"{seed}/{number}")
@@ -199,6 +207,16 @@ class Episodes:
         (folder / "finding.txt").write_text(
             f"{found.kind[0]}: {found.said or 'no progress any more'}\n", encoding="utf-8"
         )
+
+
+def read_episode(path: Path) -> Episode:
+    """Returns an episode that was kept. Raises: SchemaError; OSError if the file cannot be read."""
+    found = decode_scenario(read_text(path), VOCABULARY, str(path))
+    return Episode(found.config, found.steps)
+
+
+VOCABULARY = Components("conformance.episodes.running:VOCABULARY", (COMPONENT,))
+"""Episodes and nothing else."""
 
 
 def _cpu() -> float:

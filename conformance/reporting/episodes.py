@@ -82,7 +82,8 @@ def episode_page(tally: Tally, description: Description, command: str, exercised
         "Whole jobs are killed at places in user code or from outside, and started again on what is left, with other"
         " parallelisms; knobs are drawn. [docs/episodes.md](../docs/episodes.md) says what an episode is. Two runs need"
         " not be alike, so these figures are those of one run.", "",
-        f"Written by `{command}`.", "", "| | |", "|---|--:|",
+        f"Written by `{command}`" + (", which was interrupted." if tally.interrupted else "."), "",
+        "| | |", "|---|--:|",
         *(f"| {cell(words)} | {cell(figure)} |" for words, figure in summary(tally)), "",
         "Knobs: " + "; ".join(f"{name}: {', '.join(map(str, dict.fromkeys(values)))}"
                               for name, values in description.knobs.items()) + ".", "",

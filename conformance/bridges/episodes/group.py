@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from conformance.system.supervisor import end_with_parent
+
 _SECONDS = 5.0
 """How long to wait until all threads stand still."""
 
@@ -23,10 +25,12 @@ class Group:
         with log.open("ab") as file:
             try:
                 for command in commands:
+                    leader = self._processes[0].pid if self._processes else 0
                     self._processes.append(
                         subprocess.Popen(
                             tuple(command), cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=file,
-                            stderr=subprocess.STDOUT, process_group=self._processes[0].pid if self._processes else 0,
+                            stderr=subprocess.STDOUT, process_group=leader,
+                            preexec_fn=end_with_parent,  # noqa: PLW1509  it calls one function of the C library
                         )
                     )  # fmt: skip
             except OSError:

@@ -62,6 +62,8 @@ class ProgramJob(EpisodePort):
         self._armed: list[tuple[str, str, int]] = []
         self._active: tuple[str, str, int] | None = None
         self._restored = False
+        self._survives = False
+        """Whether what has struck is no reason to end, since the engine restarts the job in the same process."""
         self._known: Counter[Row] = Counter()
         """The rows that were signalled as committed, also in earlier lives."""
         self._splits = config.job.vertices[0].splits
@@ -169,7 +171,7 @@ class ProgramJob(EpisodePort):
         if self._group is not None or self._status is not None or self._released:
             return
         self._before = self._adapter.checkpoints(self._folder)
-        self._restored = False
+        self._restored = self._survives = False
         self._active = self._armed.pop(0) if self._armed else None
         armed = "" if self._active is None else ":".join(map(str, self._active))
         path = os.pathsep.join(filter(None, (str(_HELPER), os.environ.get("PYTHONPATH", ""))))
@@ -217,7 +219,7 @@ class ProgramJob(EpisodePort):
             self._over(JobStatus.FAILED, f"exit status {ends}: {shown}")
 
     def _hear_notes(self) -> bool:
-        """Notes what user code says. Returns whether the armed fault has struck in this life."""
+        """Notes what user code says. Returns whether the armed fault has struck in this life, and may have ended it."""
         noted = self._noted()
         self._restored |= "restored" in noted
         struck = any(one.startswith("struck ") for one in noted)
@@ -225,7 +227,8 @@ class ProgramJob(EpisodePort):
             place, kind, _ = self._active
             self.emit(FaultStruck(place, FaultKind(kind)))
             self._active = None
-        return struck
+            self._survives = kind == FaultKind.THROWS and self._adapter.description.promises.restarts
+        return struck and not self._survives
 
     def _over(self, status: JobStatus, cause: str = "") -> None:
         self._status = status

@@ -14,7 +14,7 @@ from conformance.episodes import COMPONENT, EpisodeConfig, steps
 from conformance.episodes.config import SINK
 from conformance.episodes.drawing import Episode, draw, plain
 from conformance.episodes.reducing import TRIES, candidates, reduce_episode
-from conformance.episodes.running import Episodes, Failure, Result, Tally
+from conformance.episodes.running import Episodes, Failure, Result, Tally, read_episode
 from conformance.ports import UnusableImplementation
 from conformance.ports.episodes import Description, Output, Promises, UserPlace
 from conformance.ports.registry import registered_names
@@ -182,6 +182,16 @@ def test_the_command_says_what_it_has_found(capsys: pytest.CaptureFixture[str], 
     assert ended.value.code in (0, 3)
     assert "restores from recovery data" in capsys.readouterr().out
     assert "# Episodes of tiny two-phase" in (tmp_path / "page.md").read_text("utf-8")
+
+
+def test_a_kept_episode_is_run_again(tmp_path: Path) -> None:
+    with tiny("cut", "state", 0.5) as engine:
+        of, tally = _Few(engine, tmp_path), Tally()
+        list(of.search("", 1, tally))
+        episode = read_episode(tally.failures[0].folder / "episode.json")
+        assert episode == of.episode("", 0)
+        failed, one = of.again(episode)
+    assert (failed, one.slug) == (5, "the-state-is-the-recount")
 
 
 BYTEWAX = (sys.executable, "-B", str(ROOT / "examples" / "bytewax" / "adapter.py"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from conformance.episodes import steps
 from conformance.episodes.config import SINK
@@ -70,6 +71,22 @@ def test_a_bug_breaks_its_rule(mode: str, bug: str, scenario: tuple[tuple[object
         found = run(engine, scenario).violation
     assert found is not None
     assert found.property.slug == slug
+
+
+@pytest.mark.parametrize("mode", ["cut", "appends"])
+def test_an_engine_that_restarts_the_job_itself_goes_on_in_one_life(mode: str) -> None:
+    with tiny(mode, "restarts") as engine:
+        found = run(engine, (*THROWN, steps.life()))
+    assert found.violation is None
+    values = [one.outcome.value for one in found.entries if isinstance(one.outcome, Outcome)]
+    assert Life(0, True, 5) in [replace(one, completed=5) for one in values if isinstance(one, Life)]
+
+
+def test_an_engine_that_promises_to_restart_and_ends_is_accused() -> None:
+    with tiny("cut", "gives up") as engine:
+        found = run(engine, THROWN).violation
+    assert found is not None
+    assert found.property.slug == "a-job-is-over-once-and-for-a-reason"
 
 
 def test_an_engine_that_hangs_is_not_accused() -> None:

@@ -17,7 +17,9 @@ from typing import Any
 
 MODES = {"cut": "exactly-once", "two-phase": "exactly-once", "batches": "once-per-batch", "appends": "at-least-once"}
 BUGS = ("", "lost", "doubled", "state", "vanishes", "refuses", "changes", "invents", "repeats", "no-checkpoint",
-        "early", "crashes", "plain", "hangs", "skips", "renames")  # fmt: skip
+        "early", "crashes", "plain", "hangs", "skips", "renames", "restarts", "gives up")  # fmt: skip
+RESTARTS = ("restarts", "gives up")
+"""The engine restarts the job in its process if user code throws, or promises that."""
 MODE = sys.argv[1]
 BUG = sys.argv[2] if sys.argv[2] in BUGS else ""
 COMMAND, *REST = sys.argv[3 if sys.argv[2] in BUGS else 2 :]
@@ -27,7 +29,8 @@ MYSELF = [sys.executable, "-S", "-E", __file__, MODE, *([BUG] if BUG else [])]
 def main() -> None:
     if COMMAND == "describe":
         promises = {"output": MODES[MODE], "committed": MODE != "cut", "rescales": True, "images": True,
-                    "continues": True, "deterministic": True}  # fmt: skip
+                    "continues": True, "deterministic": True,
+                    "restarts": BUG in RESTARTS}  # fmt: skip
         places = ["source", "count", "count-snapshot", "sink-before", "sink-after", "notice"]
         print(json.dumps({"name": f"tiny {MODE}", "promises": promises, "places": places, "rows": "out/*.jsonl",
                           "progress": "out/*.jsonl", "checkpoints": True, "knobs": {"every": [1, 4, 16]}}))  # fmt: skip
@@ -39,7 +42,14 @@ def main() -> None:
         state = Path(REST[0]) / "checkpoint.json"
         print(json.loads(state.read_text())["number"] if state.exists() else 0)
     else:
-        Job(Path(REST[0]), json.loads(Path(REST[1]).read_text())).run()
+        while True:
+            try:
+                return Job(Path(REST[0]), json.loads(Path(REST[1]).read_text())).run()
+            except RuntimeError:
+                if BUG not in RESTARTS:
+                    raise
+                if BUG == "gives up":
+                    sys.exit("it was too much")
 
 
 class Job:
