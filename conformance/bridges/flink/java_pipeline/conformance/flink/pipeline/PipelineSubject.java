@@ -64,17 +64,14 @@ final class PipelineSubject implements Subject {
     public Object call(String method, Arguments arguments) throws Exception {
         switch (method) {
             case "supply":
-                listen();
                 if (isLive()) {
                     job.supply(arguments.index(0), arguments.index(1));
                 }
                 return null;
             case "end":
-                listen();
                 job.end(arguments.index(0));
                 return null;
             case "throttle":
-                listen();
                 job.throttle(arguments.index(0), arguments.truth(1));
                 return null;
             case "trigger":
@@ -310,7 +307,10 @@ final class PipelineSubject implements Subject {
                 seen = now;
                 since = System.nanoTime();
             }
-            long patience = still && until.equals("idle") ? STILL_MILLIS : PATIENCE_MILLIS;
+            long patience =
+                    !still || until.equals("no-checkpoint")
+                            ? PATIENCE_MILLIS
+                            : until.equals("idle") ? STILL_MILLIS : 5 * STILL_MILLIS;
             if (System.nanoTime() - since > TimeUnit.MILLISECONDS.toNanos(patience)) {
                 return false;
             }

@@ -1,9 +1,9 @@
 package conformance.flink.pipeline;
 
+import conformance.flink.Json;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
-import conformance.flink.Json;
 
 /** A record is its number and padding, so that many records begin in one buffer and end in the next. */
 final class Records {
@@ -26,6 +26,15 @@ final class Records {
 
     static int number(byte[] bytes) {
         return ByteBuffer.wrap(bytes).getInt(0);
+    }
+
+    /** The number of a record, each byte of which is looked at. */
+    static int whole(byte[] bytes) {
+        int number = number(bytes);
+        if (number < 0 || !Arrays.equals(bytes, bytes(number))) {
+            throw new IllegalStateException("a record is damaged that begins with the number " + number);
+        }
+        return number;
     }
 
     static int key(byte[] bytes) {

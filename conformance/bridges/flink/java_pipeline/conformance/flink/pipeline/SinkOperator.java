@@ -75,7 +75,7 @@ final class SinkOperator extends TaskOperator implements OneInputStreamOperator<
 
     @Override
     public void processElement(StreamRecord<byte[]> record) throws Exception {
-        written.add(Records.number(record.getValue()));
+        written.add(Records.whole(record.getValue()));
         done();
     }
 
