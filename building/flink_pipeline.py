@@ -65,7 +65,7 @@ class Setting:
         during = self.recovery is not Recovery.RECOVER_FIRST
         settings = JobSettings(
             workers=self.workers, recovery=self.recovery, during_recovery=during, output_on_downstream=during,
-            alignment_timeout=0, checkpoint_timeout=200,
+            alignment_timeout=0, checkpoint_timeout=200, floating_buffers=8,
         )  # fmt: skip
         return replace(make("keyed", PARALLELISM[0], settings, SPLITS), portions=(PORTION,))
 

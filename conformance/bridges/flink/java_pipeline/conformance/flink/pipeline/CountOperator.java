@@ -1,5 +1,6 @@
 package conformance.flink.pipeline;
 
+import java.util.concurrent.locks.LockSupport;
 import org.apache.flink.api.common.state.ValueState;
 import org.apache.flink.api.common.state.ValueStateDescriptor;
 import org.apache.flink.api.common.typeinfo.Types;
@@ -11,6 +12,9 @@ import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 final class CountOperator extends TaskOperator implements OneInputStreamOperator<byte[], byte[]> {
 
     private static final long serialVersionUID = 1L;
+
+    /** What user code costs: data is still in flight when a barrier comes, although nobody stands still. */
+    private static final long COST_NANOS = 50_000;
 
     private transient ValueState<Integer> count;
 
@@ -28,6 +32,7 @@ final class CountOperator extends TaskOperator implements OneInputStreamOperator
     public void processElement(StreamRecord<byte[]> record) throws Exception {
         Integer before = count.value();
         count.update(before == null ? 1 : before + 1);
+        LockSupport.parkNanos(COST_NANOS);
         pass(record);
     }
 }

@@ -153,11 +153,13 @@ final class PipelineSubject implements Subject {
     // ---- checkpoints
 
     private ObjectNode trigger(String kind) throws Exception {
-        AccessExecutionGraph before = listen();
+        boolean isSavepoint = kind.equals("savepoint");
+        if (watch.isPending()) { // else at once, since operators go on
+            listen();
+        }
         if (!isLive()) {
             return refused("over");
         }
-        boolean isSavepoint = kind.equals("savepoint");
         // Flink would let the request wait until another checkpoint has ended, of which the port knows nothing.
         if (!isSavepoint && watch.pending() >= (job.plan.isSet("unaligned") ? 1 : job.plan.setting("concurrent"))) {
             return refused("too-many");

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.flink.api.common.eventtime.Watermark;
 import org.apache.flink.api.connector.source.ReaderOutput;
 import org.apache.flink.api.connector.source.SourceReader;
@@ -17,6 +18,9 @@ final class SplitReader implements SourceReader<byte[], Split> {
     interface Failing {
         void run() throws Failures.MadeToFail;
     }
+
+    /** What reading costs: sources that are busy send their barriers at different moments. */
+    private static final long COST_NANOS = 300_000;
 
     private final LiveJob job;
     private final JobPlan.Vertex vertex;
@@ -74,6 +78,7 @@ final class SplitReader implements SourceReader<byte[], Split> {
                 output.collect(Records.bytes(split * Records.OF_A_SPLIT + offset));
                 offsets.put(split, offset + 1);
                 job.progress.incrementAndGet();
+                LockSupport.parkNanos(COST_NANOS);
                 return InputStatus.MORE_AVAILABLE;
             }
         }

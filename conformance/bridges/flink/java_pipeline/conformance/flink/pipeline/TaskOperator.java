@@ -1,5 +1,6 @@
 package conformance.flink.pipeline;
 
+import java.util.concurrent.locks.LockSupport;
 import org.apache.flink.api.common.operators.MailboxExecutor;
 import org.apache.flink.runtime.state.StateInitializationContext;
 import org.apache.flink.runtime.state.StateSnapshotContext;
@@ -11,6 +12,14 @@ import org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailbox;
 abstract class TaskOperator extends AbstractStreamOperator<byte[]> {
 
     private static final long serialVersionUID = 1L;
+
+    /**
+     * A task that restores ends its loop between two records, and runs only then. So while it restores, an operator
+     * that stands still takes a record now and then.
+     */
+    private static final long RESTORING_NANOS = 2_000_000;
+
+    private static final long PAUSE_NANOS = 100_000;
 
     private final long job;
     private final int vertex;
@@ -60,8 +69,15 @@ abstract class TaskOperator extends AbstractStreamOperator<byte[]> {
     /** A record was processed. Mails and priority events go on while the task stands still. */
     protected void done() throws Exception {
         live.progress.incrementAndGet();
+        long end = System.nanoTime() + RESTORING_NANOS;
         while (live.isThrottled(task)) {
-            mailbox.yield();
+            if (getContainingTask().isRunning()) {
+                mailbox.yield();
+            } else if (System.nanoTime() > end) {
+                return;
+            } else if (!mailbox.tryYield()) {
+                LockSupport.parkNanos(PAUSE_NANOS);
+            }
         }
     }
 
