@@ -435,7 +435,8 @@ def a_checkpoint_is_refused_for_a_reason(ledger: Ledger, seen: Seen[ports.Trigge
     """A checkpoint is triggered if all tasks run and nothing stands against it, and refused when the job is over."""
     if seen.value.refused is None:
         return ledger.status is None or Broken(PROTOCOL, "the job is over, so no checkpoint is triggered", "one was")
-    if any(type(one) in (JobOver, JobRestarted, JobTaskChanged) for one in seen.signals):
+    changes = (JobOver, JobRestarted, JobTaskChanged)
+    if not ledger.threads.steps and any(type(one) in changes for one in seen.signals):
         return False  # the engine went on while it was asked: what it says of that comes with its answer
     if seen.value.refused not in ledger.refusal(*seen.operands):
         return Broken(PROTOCOL, f"a checkpoint is refused as {seen.value.refused} only where that is so",
