@@ -249,7 +249,7 @@ def report(results: Sequence[Result]) -> str:
         )
     kept = [name for one in results for name in one.kept]
     if kept:
-        text += "\nKept, with history and checkpoints: " + ", ".join(f"`{name}`" for name in kept) + ".\n"
+        text += "\nKept in the folder of the run, with history and checkpoints: " + ", ".join(f"`{name}`" for name in kept) + ".\n"
     return text
 
 

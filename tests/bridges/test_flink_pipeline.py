@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -39,7 +40,7 @@ UNALIGNED = ("trigger", "unaligned")
 
 
 def seen(value, *signals):
-    one = Seen()
+    one: Seen[Any] = Seen()
     one.value, one.signals, one.error = value, list(signals), None
     return one
 

@@ -240,7 +240,7 @@ final class Watch {
                         round++;
                     }
                     if (attempt != null) {
-                        changes(task, attempt, found);
+                        changes(task, attempt, number == now.getAttemptNumber(), found);
                     }
                 }
                 attempts[task] = now.getAttemptNumber();
@@ -273,10 +273,16 @@ final class Watch {
         return none ? 0 : statistics.getLatestRestoredCheckpoint().getCheckpointId();
     }
 
-    private void changes(int task, AccessExecution attempt, List<Timed> found) {
+    private void changes(int task, AccessExecution attempt, boolean isLast, List<Timed> found) {
         for (ExecutionState state : SAID) {
             long at = attempt.getStateTimestamp(state);
-            if (at > 0 && states[task].add(state)) {
+            // The graph may have the state of a task that has failed before it has the cause.
+            boolean isEarly =
+                    state == ExecutionState.FAILED
+                            && isLast
+                            && attempt.getFailureInfo().isEmpty()
+                            && !status.isGloballyTerminalState();
+            if (at > 0 && !isEarly && states[task].add(state)) {
                 ObjectNode signal =
                         Json.tagged("job-task-changed").put("task", task).put("state", state.name().toLowerCase());
                 if (state == ExecutionState.FAILED && attempt.getFailureInfo().isPresent()) {
