@@ -249,7 +249,8 @@ def report(results: Sequence[Result]) -> str:
         )
     kept = [name for one in results for name in one.kept]
     if kept:
-        text += "\nKept in the folder of the run, with history and checkpoints: " + ", ".join(f"`{name}`" for name in kept) + ".\n"
+        names = ", ".join(f"`{name}`" for name in kept)
+        text += f"\nKept in the folder of the run, with history and checkpoints: {names}.\n"
     return text
 
 
