@@ -4,6 +4,7 @@ rows and its lives put to the test."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from typing import Any
 
 from conformance import ports
@@ -24,18 +25,21 @@ rule, adopt = RULES.rule, RULES.adopt
 Rows = Seen[tuple[Row, ...], int]
 
 
-def _said(slug: str, number: str, statement: str, *signals: type[Any]) -> None:
-    """Declares a rule of what the ledger has learned from signals: it has noted what was wrong."""
+def _said(slug: str, number: str, statement: str, *signals: type[Any],
+          when: Callable[[EpisodeLedger], object] = lambda ledger: True) -> None:  # fmt: skip
+    """Declares a rule of what the ledger has learned from signals: it has noted what was wrong. `when`: when it is put
+    to the test."""
 
     def check(ledger: EpisodeLedger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
-        return ledger.found.get(slug) or True
+        return ledger.found.get(slug) or bool(when(ledger))
 
     RULES.stated(slug, statement, steps.HEARS, check, invariant=number, after_learning=True, signals=signals)
 
 
 # ---- lives -----------------------------------------------------------------------------------------------------------
 _said(AGAIN, "E-1", "A job that was killed, or whose user code has failed, starts again on what is left, whenever"
-      " that was: it neither refuses nor fails.", ports.JobOver)  # fmt: skip
+      " that was: it neither refuses nor fails.", ports.JobOver,
+      when=lambda ledger: ledger.lives or ledger.attempt)  # fmt: skip
 _said("a-job-is-over-once-and-for-a-reason", "I-92", "A job finishes when its sources have ended, and does not fail on"
       " its own.", ports.JobOver)  # fmt: skip
 
@@ -58,10 +62,12 @@ _said("a-job-finishes-when-all-is-committed", "I-88", "A job whose sources have 
 _said(TWICE, "I-100", "No record comes out twice if the engine promises that, and none that was not supplied.",
       ports.Committed)  # fmt: skip
 _said(REPLAYS, "E-3", "If records may come out again, only a later life writes again what an earlier one has"
-      " written.", ports.Committed)  # fmt: skip
+      " written.", ports.Committed,
+      when=lambda ledger: ledger.promises.output is Output.AT_LEAST_ONCE and ledger.promises.committed)  # fmt: skip
 
 
-_said(SAME, "E-6", "A batch that is written again has the same records.", ports.Committed)
+_said(SAME, "E-6", "A batch that is written again has the same records.", ports.Committed,
+      when=lambda ledger: ledger.promises.output is Output.ONCE_PER_BATCH)  # fmt: skip
 
 
 @rule(steps.rows, invariant="I-100")
