@@ -33,7 +33,7 @@ PYTEST      := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs lint format docs coverage release pace bench kill-matrix likely-causes reach faults domains ablation hunt suite-mutants hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example campaign-bugs campaign-nightly
+.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs flink-pipeline lint format docs coverage release pace bench kill-matrix likely-causes reach faults domains ablation hunt suite-mutants hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example campaign-bugs campaign-nightly
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -116,6 +116,10 @@ flink-reports: jdk venv ## the published reports on the released Flink, into rep
 flink-jobs: jdk venv ## whole jobs on the released Flink, into reports/; takes half an hour
 	$(BIN)/python -m conformance.bridges.flink fetch 2.3.0 2.2.1 1.20.5
 	$(BIN)/python -m conformance.bridges.flink jobs --minutes 30 --report reports/coordinator-jobs.md || [ $$? -eq 1 ]
+
+flink-pipeline: jdk venv ## chains of restores of whole jobs on the released Flink, into reports/; takes an hour
+	$(BIN)/python -m conformance.bridges.flink fetch 2.3.0 2.2.1
+	$(BIN)/python -m building.flink_pipeline --report reports/flink-pipeline.md
 
 # A release, the reference of the same design, and a folder: exit status 0 only if nothing failed but what is known.
 define flink-report
@@ -231,6 +235,11 @@ domains: venv ## which values a search draws, and which never together, into rep
 
 suite-mutants: venv ## operator mutants of the suite's own engines, judged by the tests of their room, into reports/
 	$(BIN)/python -m tests.hunts.suite_mutants reports/suite-mutants.md --into build/suite-mutants --processes $(PROCESSES)
+
+episodes: venv ## 500 episodes of whole jobs on Bytewax, which needs Python before 3.13, into reports/; half an hour
+	$(BIN)/python -m pip install -q '.[bytewax]'
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/conformance episodes "python examples/bytewax/adapter.py" --episodes 500 \
+	  --seed bytewax --report reports/episodes.md
 
 hunt: venv ## a blind hunt: try the defects in the folder DEFECTS, as hunt number HUNT; then the page, into reports/
 	$(BIN)/python -m tests.hunts.hunting try $(DEFECTS) tests/hunts/$(HUNT).json \

@@ -25,6 +25,7 @@ CHAIN = (
     ("conformance.exploring",),
     ("conformance.campaigns",),
     ("conformance.relations",),
+    ("conformance.episodes",),
     ("strategies",),
     ("conformance.engines",),
     ("conformance.components",),

@@ -21,6 +21,7 @@ from conformance.cli.campaigning import campaign
 from conformance.cli.catalogues import implementations, properties
 from conformance.cli.child import Child
 from conformance.cli.documentation import docs
+from conformance.cli.episodes import episodes
 from conformance.cli.examining import audit, doctor
 from conformance.cli.explaining import explain
 from conformance.cli.guarding import Guarded
@@ -117,6 +118,7 @@ for _command in (
     doctor,
     explain,
     audit,
+    episodes,
     campaign,
     docs,
 ):

@@ -64,7 +64,7 @@ def audit(
     folder: Path, name: str | None, step_seconds: float, memory: int, in_process: bool, json_path: Path | None
 ) -> int:
     """Read the channel state files of checkpoints in FOLDER and below: nothing is damaged (0), something is (1), there
-    is no file (3).
+    is no file (3). Of Flink's checkpoints, all other state must be there, too.
 
     The format of the suite is described in docs/channel-state-files.md.
     """

@@ -225,7 +225,7 @@ class JobCheckpoint(Struct, frozen=True, omit_defaults=True):
     location: str = ""
     """Where the engine keeps the checkpoint, if it needs more than this value to restore it. An engine that keeps
     everything itself and cannot read it back leaves all but this field, `checkpoint`, `kind` and `parallelism` empty.
-    """
+    Such an engine keeps what is outside the job, too, as `JobConfig.restored` says."""
 
 
 class JobConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -243,7 +243,11 @@ class JobConfig(Struct, frozen=True, forbid_unknown_fields=True):
     settings: JobSettings = JobSettings()
     restored: JobCheckpoint | None = None
     """Of a job with the same vertices and edges, but for parallelism. Of each split, the records in front of its offset
-    exist from the beginning, and no others. The ids of checkpoints go on behind that of this one."""
+    exist from the beginning, and no others. The ids of checkpoints go on behind that of this one.
+
+    If it has only a `location`: the records that were supplied to the jobs before exist, and none of their sources has
+    ended. Sinks keep the transactions that were committed for this checkpoint or an older one: committed again under
+    its name, one has no second effect, and is not signalled. Those of newer checkpoints they forget."""
 
     def tasks(self) -> tuple[tuple[int, int], ...]:
         """Returns vertex and subtask of each task, by its number: subtasks are numbered through all vertices."""
@@ -284,6 +288,9 @@ class Triggered(Struct, frozen=True, omit_defaults=True):
     checkpoint: int = 0
     """Its id, larger than all before; 0: none."""
     refused: Refusal | None = None
+    kind: CheckpointKind | None = None
+    """Of which kind it is, if it is not of the kind that was asked for: the configuration of some engines says of which
+    kind all checkpoints of a job are, savepoints apart. Without unaligned checkpoints it is ALIGNED."""
 
 
 class Until(Word):

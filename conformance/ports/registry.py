@@ -35,7 +35,7 @@ LEGAL_VARIANT_SCHEME = "legal-variant:"
 
 _SUITE = "checkpoint-conformance"
 _VERSION = re.compile(r"[0-9]+([.-][0-9A-Za-z]+)*")
-_RUNS_ITS_ARGUMENT = frozenset({"jsonl"})
+_RUNS_ITS_ARGUMENT = frozenset({"jsonl", "episodes"})
 
 C = TypeVar("C", KnownBug, LegalVariant)
 

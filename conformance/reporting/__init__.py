@@ -49,6 +49,7 @@ from conformance.reporting.documents import (
     unguarded_properties,
     unusable_row,
 )
+from conformance.reporting.episodes import episode_lines, episode_page, failure_lines
 from conformance.reporting.examined import examined_lines, examined_row
 from conformance.reporting.exercise import exercise_lines, exercise_remarks, write_exercise
 from conformance.reporting.exploration import (
@@ -127,6 +128,8 @@ __all__ = [
     "divergence_remarks",
     "divergence_tables",
     "divergences_document",
+    "episode_lines",
+    "episode_page",
     "evidence_of",
     "examined_lines",
     "examined_row",
@@ -136,6 +139,7 @@ __all__ = [
     "exploration_document",
     "exploration_lines",
     "exploration_table",
+    "failure_lines",
     "implementation_row",
     "implementation_table",
     "implementations_document",

@@ -14,6 +14,9 @@ from conformance.reporting.looks import simple_table
 from conformance.state_files import StateAudit
 from conformance.system.text import neutral_line
 
+MOST_STRAYS = 20
+"""So many files are listed to which no checkpoint refers. The JSON document has all."""
+
 
 def audit_table(found: StateAudit) -> Table:
     """Return a table of the channel states that could be read."""
@@ -39,13 +42,20 @@ def audit_lines(found: StateAudit) -> list[str]:
         f"{neutral_line(one.file)}{'' if one.offset is None else f', byte {one.offset}'}: {neutral_line(one.what)}"
         for one in found.damaged
     ]
+    strays = [f"{neutral_line(name)}: no checkpoint refers to it" for name in found.unreferenced]
+    lines += strays[:MOST_STRAYS]
+    if len(strays) > MOST_STRAYS:
+        lines.append(f"{are(len(strays) - MOST_STRAYS, 'more file')} of checkpoints to which none refers.")
     read = f"{many(found.files, 'file')} with {many(len(found.states), 'channel state')}"
+    if found.others:
+        size = sum(one.size for one in found.others)
+        read += f" and {many(len(found.others), 'other state')} of {many(size, 'byte')}"
     if found.damaged:
         lines.append(f"DAMAGED: {are(len(found.damaged), 'place')} wrong in {read}.")
     elif found.files:
         lines.append(f"Nothing is damaged in {read}.")
     else:
-        lines.append("There is no channel state file here, so nothing was checked.")
+        lines.append("There is no file with state here, so nothing was checked.")
     return lines
 
 

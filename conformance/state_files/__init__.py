@@ -3,7 +3,7 @@
 The format is described in docs/channel-state-files.md. This package imports no other part of the suite.
 """
 
-from conformance.state_files.audit import Damaged, Homes, StateAudit, StoredState, audit_file, write_list
+from conformance.state_files.audit import Damaged, Homes, OtherState, StateAudit, StoredState, audit_file, write_list
 from conformance.state_files.layout import (
     HEADER,
     VERSION,
@@ -29,6 +29,7 @@ __all__ = [
     "Damaged",
     "Handle",
     "Homes",
+    "OtherState",
     "Place",
     "Segment",
     "StateAudit",

@@ -42,6 +42,20 @@ class StoredState(Struct, frozen=True):
     """In bytes."""
 
 
+class OtherState(Struct, frozen=True):
+    """State of an operator that is no channel state. It was found, and not read."""
+
+    file: str
+    checkpoint: int
+    operator: str
+    subtask: int | None
+    """None: it is that of the coordinator of the operator."""
+    kind: str
+    """As the engine calls it, such as *keyed*."""
+    size: int
+    """In bytes."""
+
+
 class Damaged(Struct, frozen=True):
     """Something that is wrong."""
 
@@ -55,9 +69,14 @@ class StateAudit(Struct, frozen=True):
     """What an audit of a folder has found."""
 
     files: int
-    """How many channel state files there are."""
+    """How many files with state there are."""
     states: tuple[StoredState, ...]
     damaged: tuple[Damaged, ...]
+    others: tuple[OtherState, ...] = ()
+    """The state that is no channel state, if the implementation has such and says where it is."""
+    unreferenced: tuple[str, ...] = ()
+    """The files of checkpoints to which none refers. That is no damage: what was written for a checkpoint that has not
+    completed may be there, and what was not deleted yet."""
 
 
 Homes = dict[int, dict[int, Place]]

@@ -16,7 +16,15 @@ from click.testing import CliRunner
 
 from conformance.bridges.flink.releases import find_jars
 from conformance.bridges.flink.shim import find_jdk
-from conformance.bridges.flink.stored import METADATA, ReadSegment, ReadState, Source, audit_source
+from conformance.bridges.flink.stored import (
+    METADATA,
+    ReadOther,
+    ReadSegment,
+    ReadState,
+    Source,
+    audit_other,
+    audit_source,
+)
 from conformance.cli import cli
 from conformance.state_files import Damaged, StateAudit
 from tests.bridges.conftest import skip_without
@@ -26,23 +34,24 @@ HEADER = LENGTH = 4
 IN_FILES, IN_METADATA = "0", "100000"
 RECORDS = [(0, False, 3), (0, False, 2), (0, True, None), (1, False, 3), (1, False, 2), (1, True, None)]
 """What the program writes for each subtask: two input channels with so many records, and a subpartition."""
+OPERATOR = "00000000000000000000000000000003"
 flink_only = [pytest.mark.flink, pytest.mark.xdist_group("flink")]
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """By release and threshold, the folder `chk-4` that Flink has written."""
-    made: dict[tuple[str, str], Path] = {}
+    """By release and arguments of the program, the folder `chk-4` that Flink has written."""
+    made: dict[tuple[str, ...], Path] = {}
 
-    def write(release: str, threshold: str = IN_FILES) -> Path:
+    def write(release: str, *arguments: str) -> Path:
         skip_without(release)
-        if (release, threshold) not in made:
+        if (release, *arguments) not in made:
             folder = tmp_path_factory.mktemp("checkpoints")
             jars = os.pathsep.join(map(str, find_jars(release)))
-            run = [find_jdk()[0], "-cp", jars, str(PROGRAM), str(folder), threshold]
+            run = [find_jdk()[0], "-cp", jars, str(PROGRAM), str(folder), *arguments]
             subprocess.run(run, check=True, timeout=120)
-            (made[release, threshold],) = folder.rglob("chk-4")
-        return made[release, threshold]
+            (made[release, *arguments],) = folder.rglob("chk-4")
+        return made[release, *arguments]
 
     return write
 
@@ -188,6 +197,68 @@ class TestDamagedFiles:
         assert CliRunner().invoke(cli, asked, standalone_mode=False).return_value == 3
 
 
+class TestOtherState:
+    """State of operators, keys and coordinators, which is found and not read."""
+
+    pytestmark = flink_only
+
+    @pytest.fixture
+    def job(self, flink, written):
+        """The folder of the job, where Flink has written it: shared files are named by their whole path."""
+        folder = written(flink.release, IN_FILES, "others").parent
+        kept = folder.with_name(f"{folder.name}-kept")
+        shutil.copytree(folder, kept)
+        yield folder
+        shutil.rmtree(folder)
+        kept.rename(folder)
+
+    def test_it_is_found(self, flink, job):
+        found = flink.audit(job)
+        assert (found.damaged, found.unreferenced) == ((), ())
+        assert sorted((one.kind, -1 if one.subtask is None else one.subtask, one.size) for one in found.others) == [
+            ("coordinator", -1, 3), ("keyed", 0, 21), ("keyed", 1, 31), ("keyed", 1, 33), ("operator", 0, 11),
+            ("operator", 1, 12),
+        ]  # fmt: skip
+        assert {one.file.split("/")[0] for one in found.others} == {"chk-4", "shared"}
+        assert (
+            found.files == 7
+        )  # one of channel state, five of other state, and the metadata with that of the coordinator
+
+    def test_each_file_that_is_missing_shows(self, flink, job):
+        (lost,) = (job / "shared").iterdir()
+        lost.unlink()
+        assert [(one.file, one.what) for one in flink.audit(job).damaged] == [
+            (
+                f"shared/{lost.name}",
+                f"the file is missing; the keyed state of subtask 1 of operator {OPERATOR} is in it",
+            )
+        ]
+
+    def test_a_file_with_another_length_shows(self, flink, job):
+        (shared,) = (job / "shared").iterdir()
+        for data in (b"", bytes(30), bytes(32)):
+            shared.write_bytes(data)
+            assert [(one.offset, one.what) for one in flink.audit(job).damaged] == [
+                (len(data), f"the file must have 31 bytes for the keyed state of subtask 1 of operator {OPERATOR},"
+                 f" it has {len(data)}")
+            ]  # fmt: skip
+
+    def test_files_that_nobody_refers_to_are_listed_and_no_damage(self, flink, job):
+        (job / "chk-5").mkdir()
+        for name in ("chk-4/late", "chk-5/begun", "shared/old", "taskowned/old", "README"):
+            (job / name).parent.mkdir(exist_ok=True)
+            (job / name).write_bytes(b"x")
+        found = flink.audit(job)
+        assert (found.damaged, found.unreferenced) == (
+            (), ("chk-4/late", "chk-5/begun", "shared/old", "taskowned/old")
+        )  # fmt: skip
+
+    def test_nothing_is_called_unreferenced_as_long_as_a_checkpoint_cannot_be_read(self, flink, job):
+        (job / "chk-4" / METADATA).write_bytes(b"")
+        found = flink.audit(job)
+        assert (len(found.damaged), found.unreferenced) == (1, ())
+
+
 # ---- how it is judged ------------------------------------------------------------------------------------------------
 def segment(offset: int, length: int) -> ReadSegment:
     content = (length - LENGTH).to_bytes(LENGTH, "big") + bytes(length - LENGTH)
@@ -230,3 +301,31 @@ def test_what_flink_could_not_read_shows_with_its_place():
     assert found == Damaged(
         "name", "subtask 1, output channel 3 of partition 2: Flink cannot read a segment: it ends", 9
     )
+
+
+def other(**how: object) -> list[str]:
+    """What is wrong with keyed state of subtask 2."""
+    return [one.what for one in audit_other("name", ReadOther("keyed", "ab", 2, 5, **how))]  # type: ignore[arg-type]
+
+
+def test_state_in_metadata_is_there():
+    assert other() == []
+
+
+def test_a_part_of_a_file_must_lie_in_it(tmp_path):
+    file = tmp_path / "file"
+    file.write_bytes(bytes(10))
+    assert other(file=str(file), start=5) == []
+    assert other(file=str(file), start=0) == []
+    assert other(file=str(file), start=6) == [
+        "the file must have 11 bytes for the keyed state of subtask 2 of operator ab, it has 10"
+    ]
+    assert other(file=str(file)) == [
+        "the file must have 5 bytes for the keyed state of subtask 2 of operator ab, it has 10"
+    ]
+
+
+def test_a_handle_of_an_unknown_kind_is_not_passed_over():
+    assert other(unknown="org.New") == [
+        "the keyed state of subtask 2 of operator ab has a handle that is not known, org.New, so it was not looked for"
+    ]

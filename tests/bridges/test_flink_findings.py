@@ -36,6 +36,7 @@ PROGRAMS = [
     ("late-request", "1.20.5", LATE),
 ]
 """The folder, the release, and how the lines begin that say what failed."""
+JOBS = sorted(one.relative_to(FINDINGS) for one in FINDINGS.glob("*/*InJob.java"))
 SECONDS = 120
 """After which a program that hangs is killed; it takes three."""
 
@@ -154,10 +155,10 @@ def test_state_is_assigned_to_too_few(release, how, status, recovering, filterin
     )
 
 
-@pytest.mark.parametrize("release", ["2.3.0", "2.2.1"])
-@pytest.mark.parametrize("program", ["take-that-fails/LeakInJob.java", "state-assignment/LostInJob.java"])
+@pytest.mark.parametrize("release", ["2.3.0", "2.2.1", "1.20.5"])
+@pytest.mark.parametrize("program", [*map(str, JOBS)])
 def test_the_job_compiles(release: str, program: str, tmp_path: Path):
-    """It depends on time, so it is run by hand."""
+    """Most of them depend on time, so they are run by hand."""
     jars = class_path(release)
     _, javac = find_jdk()
     source = FINDINGS / program
@@ -165,3 +166,21 @@ def test_the_job_compiles(release: str, program: str, tmp_path: Path):
         [javac, "-nowarn", "-cp", jars, "-d", str(tmp_path), str(source)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("release", ["2.3.0", "2.2.1", "1.20.5"])
+@pytest.mark.parametrize(
+    ("how", "status", "told"),
+    [((), 1, ["a savepoint: complete", "checkpoint 1 after that: EXPIRED"]),
+     (("control",), 0, ["a checkpoint: complete", "checkpoint 1 after that: complete"])],
+)  # fmt: skip
+def test_the_checkpoint_after_a_savepoint_expires(release, how, status, told, tmp_path):
+    """It takes 20 seconds, most of which it waits; how fast the machine is does not matter."""
+    jars = class_path(release)
+    java, javac = find_jdk()
+    source = FINDINGS / "expired-after-savepoint" / "ExpireInJob.java"
+    subprocess.run([javac, "-nowarn", "-cp", jars, "-d", str(tmp_path), str(source)], check=True)
+    command = [java, "-cp", os.pathsep.join((str(tmp_path), jars)), source.stem, *how]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=SECONDS)
+    assert (done.returncode, done.stdout.splitlines()[1:3]) == (status, told), done.stderr
+    assert done.stdout.splitlines()[3:] == ["checkpoint 2 after that: complete", "checkpoint 3 after that: complete"]

@@ -76,7 +76,10 @@ def test_an_unknown_release_is_refused_with_the_known_ones():
 
 
 def test_a_release_is_refused_for_what_it_was_not_tried_with():
-    told = "The components of Flink 1.20.5 cannot be tested, only its changes of parallelism, coordinators and jobs. "
+    told = (
+        "The components of Flink 1.20.5 cannot be tested, only its changes of parallelism, coordinators, jobs and "
+        "whole jobs. "
+    )
     for use in (lambda: FlinkComponent("1.20.5"), lambda: shim.command("1.20.5")):
         with pytest.raises(UnusableImplementation, match=f"{told}The components of 2.3.0 and 2.2.1 can be."):
             use()

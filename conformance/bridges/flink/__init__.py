@@ -3,10 +3,21 @@
 from conformance.bridges.flink.implementation import (
     FlinkComponent,
     FlinkCoordinator,
+    FlinkPipeline,
     FlinkRescaling,
     flink_component,
     flink_coordinator,
+    flink_pipeline,
 )
 from conformance.bridges.flink.releases import RELEASES
 
-__all__ = ["RELEASES", "FlinkComponent", "FlinkCoordinator", "FlinkRescaling", "flink_component", "flink_coordinator"]
+__all__ = [
+    "RELEASES",
+    "FlinkComponent",
+    "FlinkCoordinator",
+    "FlinkPipeline",
+    "FlinkRescaling",
+    "flink_component",
+    "flink_coordinator",
+    "flink_pipeline",
+]

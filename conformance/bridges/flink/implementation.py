@@ -9,6 +9,7 @@ from typing import ClassVar
 from conformance.bridges.flink.releases import (
     COMPONENTS,
     COORDINATORS,
+    PIPELINES,
     RELEASES,
     RESCALING,
     SourceSet,
@@ -24,6 +25,8 @@ FATAL_EXIT = 239
 """The exit status of a JVM that Flink's `FatalExitExceptionHandler` has ended."""
 RESCALING_MAIN_CLASS = "conformance.flink.rescaling.Main"
 COORDINATOR_MAIN_CLASS = "conformance.flink.coordinator.Main"
+PIPELINE_MAIN_CLASS = "conformance.flink.pipeline.Main"
+PIPELINE_MEMORY = "768m"
 
 
 class FlinkPrograms(JsonLinesImplementation):
@@ -77,6 +80,21 @@ class FlinkCoordinator(FlinkPrograms):
         return None
 
 
+class FlinkPipeline(FlinkPrograms):
+    """Whole jobs of one release: one JVM keeps a cluster, and each fresh port is a fresh job on it."""
+
+    sources = PIPELINES
+    main_class = PIPELINE_MAIN_CLASS
+
+    def command(self) -> tuple[str, ...]:
+        return command(self.release, self.sources, self.main_class, PIPELINE_MEMORY)
+
+    @property
+    def batch(self) -> None:
+        """None: a search goes step by step, since no two runs of a job are the same."""
+        return None
+
+
 def flink_component(version: str | None = None) -> Implementation:
     """The implementation `flink-component`, or `flink-component@VERSION`: with all components that can be tested.
 
@@ -93,3 +111,11 @@ def flink_coordinator(version: str | None = None) -> Implementation:
     Raises: UnusableImplementation if the coordinators of this version cannot be tested.
     """
     return FlinkCoordinator(version or COORDINATORS.releases[0])
+
+
+def flink_pipeline(version: str | None = None) -> Implementation:
+    """The implementation `flink-pipeline`, or `flink-pipeline@VERSION`.
+
+    Raises: UnusableImplementation if whole jobs of this version cannot be tested.
+    """
+    return FlinkPipeline(version or PIPELINES.releases[0])

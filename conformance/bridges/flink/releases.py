@@ -53,9 +53,10 @@ _FITTED = MappingProxyType(
 COMPONENTS = SourceSet("components", ("java", *_RESCALING), ("2.3.0", "2.2.1"), _FITTED)
 COORDINATORS = SourceSet("coordinators", ("java_coordinator", _SHARED), ("2.3.0", "2.2.1", "1.20.5"))
 JOBS = SourceSet("jobs", ("java_job", _SHARED), ("2.3.0", "2.2.1", "1.20.5"))
+PIPELINES = SourceSet("whole jobs", ("java_pipeline", _SHARED), ("2.3.0", "2.2.1", "1.20.5"))
 RESCALING = SourceSet("changes of parallelism", _RESCALING, ("2.3.0", "2.2.1", "1.20.5"), _FITTED)
 GUARDED = SourceSet("components without a guard", (*COMPONENTS.folders, "java_guards"), ("2.3.0",), _FITTED)
-SOURCE_SETS = (COMPONENTS, GUARDED, RESCALING, COORDINATORS, JOBS)
+SOURCE_SETS = (COMPONENTS, GUARDED, RESCALING, COORDINATORS, JOBS, PIPELINES)
 
 RELEASES = COMPONENTS.releases
 """The releases whose components can be tested, the newest first, which is the default."""

@@ -1,14 +1,15 @@
-"""Reads the channel state in a folder of Flink checkpoints, and finds what is damaged.
+"""Reads the channel state in a folder of Flink checkpoints, and finds what is damaged, missing, or referred to by none.
 
-Flink's own classes read `_metadata` and the segments of each channel state; this module judges what they return.
-Flink's format has no checksums, and a segment does not say where it belongs: bytes of a record that were overwritten,
-and two segments of one length that have changed places, do not show.
+Flink's own classes read `_metadata` and the segments of each channel state; this module judges what they return. Of all
+other state it is known where it is and how long, and nothing is read. Flink's format has no checksums, and a segment
+does not say where it belongs: bytes of a record that were overwritten, and two segments of one length that have changed
+places, do not show.
 """
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,10 +20,14 @@ from conformance.bridges.flink.releases import COMPONENTS
 from conformance.bridges.flink.shim import command
 from conformance.ports import UnusableImplementation
 from conformance.scenarios.reading import MOST_BYTES
-from conformance.state_files import Damaged, StateAudit, StoredState, gaps
+from conformance.state_files import Damaged, OtherState, StateAudit, StoredState, gaps
 from conformance.system.listing import everything_below, trouble_with
 
 METADATA = "_metadata"
+EXCLUSIVE = "chk-"
+"""How the name of the folder of a checkpoint begins (Flink: `AbstractFsCheckpointStorageAccess`)."""
+SHARED = ("shared", "taskowned")
+"""The folders beside it, of files that several checkpoints may share."""
 MAIN_CLASS = "conformance.flink.StoredState"
 LENGTH = 4
 """Bytes of the length in front of a segment, and of that in front of a record."""
@@ -66,6 +71,22 @@ class Source(Struct, frozen=True):
     error: str | None = None
 
 
+class ReadOther(Struct, frozen=True):
+    """A handle of state that is no channel state."""
+
+    kind: str
+    operator: str
+    subtask: int
+    """-1: the coordinator of the operator."""
+    size: int
+    file: str | None = None
+    """None: the bytes are in `_metadata`."""
+    start: int | None = None
+    """Where the part begins in its file; None: it is the whole file."""
+    unknown: str | None = None
+    """The class of the handle, if it does not say where its bytes are."""
+
+
 class ReadCheckpoint(Struct, frozen=True):
     """What Flink read in one `_metadata`."""
 
@@ -73,6 +94,7 @@ class ReadCheckpoint(Struct, frozen=True):
     checkpoint: int = 0
     sources: tuple[Source, ...] = ()
     states: tuple[ReadState, ...] = ()
+    others: tuple[ReadOther, ...] = ()
     error: str | None = None
 
 
@@ -83,13 +105,14 @@ class ReadFolder(Struct, frozen=True):
 
 
 def audit_checkpoints(folder: Path, release: str) -> StateAudit:
-    """Read the channel state of each checkpoint and savepoint in a folder and below it.
+    """Read the channel state of each checkpoint and savepoint in a folder and below it, and find all other state.
 
     Raises: OSError if the folder cannot be read; UnusableImplementation if the release cannot run.
     """
     if not folder.is_dir():
         raise NotADirectoryError(20, "this is not a folder", str(folder))
     found: list[StoredState] = []
+    others: list[OtherState] = []
     damaged: list[Damaged] = []
     names: set[str] = set()
     everything, closed = everything_below(folder)
@@ -100,7 +123,8 @@ def audit_checkpoints(folder: Path, release: str) -> StateAudit:
         else:
             damaged.append(Damaged(str(path.relative_to(folder)), trouble))
     damaged += [Damaged(str(path.relative_to(folder)), f"this folder cannot be read: {why}") for path, why in closed]
-    for checkpoint in _read(whole, release):
+    checkpoints = _read(whole, release)
+    for checkpoint in checkpoints:
         here = _name(checkpoint.path, folder)
         if checkpoint.error is not None:
             damaged.append(Damaged(here, f"Flink cannot read it: {checkpoint.error}"))
@@ -111,7 +135,49 @@ def audit_checkpoints(folder: Path, release: str) -> StateAudit:
             name = here if source.file is None else _name(source.file, folder)
             for one in audit_source(name, checkpoint.checkpoint, source, states):
                 (found if type(one) is StoredState else damaged).append(one)  # type: ignore[arg-type]
-    return StateAudit(len(names), tuple(found), tuple(damaged))
+        for other in checkpoint.others:
+            name = here if other.file is None else _name(other.file, folder)
+            names.add(name)
+            subtask = None if other.subtask < 0 else other.subtask
+            others.append(OtherState(name, checkpoint.checkpoint, other.operator, subtask, other.kind, other.size))
+            damaged += audit_other(name, other)
+    strays = unreferenced(everything, folder, names) if not damaged else []
+    return StateAudit(len(names), tuple(found), tuple(damaged), tuple(others), tuple(strays))
+
+
+def unreferenced(everything: Sequence[Path], folder: Path, names: Container[str]) -> list[str]:
+    """Return the files of checkpoints that no `_metadata` names.
+
+    The files of a checkpoint are those beside its `_metadata`, those in folders that have the name of a checkpoint that
+    is not complete, and those that several checkpoints share: beside the folder of a checkpoint, in folders of the
+    names that Flink gives them. What lies elsewhere is nobody's business.
+    """
+    complete = {path.parent for path in everything if path.name == METADATA}
+    jobs = {path.parent for path in complete}
+    found = []
+    for path in everything:
+        mine = path.parent in complete or any(
+            above.parent in jobs and (above.name in SHARED or above.name.startswith(EXCLUSIVE))
+            for above in path.parents
+        )
+        if mine and path.name != METADATA and (name := str(path.relative_to(folder))) not in names:
+            found.append(name)
+    return found
+
+
+def audit_other(name: str, state: ReadOther) -> Iterator[Damaged]:
+    """Yield what is wrong with state that is no channel state: whether its bytes are there."""
+    whose = f"the {state.kind} state of " + (f"subtask {state.subtask}" if state.subtask >= 0 else "the coordinator")
+    owner = f"{whose} of operator {state.operator}"
+    if state.unknown is not None:
+        yield Damaged(name, f"{owner} has a handle that is not known, {state.unknown}, so it was not looked for")
+    elif state.file is not None and not Path(state.file).is_file():
+        if state.size:
+            yield Damaged(name, f"the file is missing; {owner} is in it")
+    elif state.file is not None:
+        length, due = Path(state.file).stat().st_size, (state.start or 0) + state.size
+        if length < due or (state.start is None and length != due):
+            yield Damaged(name, f"the file must have {due} bytes for {owner}, it has {length}", length)
 
 
 def _read(paths: Sequence[Path], release: str) -> tuple[ReadCheckpoint, ...]:

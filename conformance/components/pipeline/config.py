@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 from msgspec import Meta
 from msgspec.structs import replace
@@ -13,6 +13,17 @@ from conformance.models.faults import WithFaults
 from conformance.ports import Edge, EdgeKind, JobConfig, JobSettings, JobVertex, Recovery, VertexKind
 
 MOST_SPLIT_RECORDS = 999_999
+
+
+class DescribesJob(Protocol):
+    """What the ledger of a job needs of the configuration of its scenario."""
+
+    @property
+    def portions(self) -> tuple[int, ...]:
+        """Returns how many records of a split are supplied at a time."""
+
+    def job(self) -> JobConfig:
+        """Returns the configuration of the first port."""
 
 
 class PipelineScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):

@@ -92,6 +92,11 @@ class Contents:
         self.order: dict[int, int] = {}
         """By split, how much of its order is left; a split that is not there has it all."""
 
+    @property
+    def can_be_restored(self) -> bool:
+        """Returns whether a job can begin with it: it is there, or the engine keeps it."""
+        return bool(self.checkpoint.states or self.checkpoint.location)
+
     def states(self, vertex: int) -> Sequence[OperatorState]:
         """Returns the states of a vertex, by subtask."""
         states = self.checkpoint.states

@@ -13,6 +13,8 @@ from conformance.scenarios import Entry
 
 MOST_TRIES = 24
 """How many checkpoints the drain triggers: a fault may let one fail, and a source that ends waits for one."""
+MOST_WAITS = 3
+"""How often in a row the drain waits for an engine that does not come to an end and says so."""
 _FEW = 400
 """From more records on, the engine lets its threads work on its own."""
 _IDLE = steps.settle(Until.IDLE.value)
@@ -26,7 +28,7 @@ def _go_on(ledger: Ledger) -> Any:
 
 
 def _work(ledger: Ledger) -> Any:
-    if not ledger.is_live() or not ledger.threads.awake:
+    if not ledger.is_live() or not ledger.threads.awake or ledger.threads.waited > MOST_WAITS:
         return None
     return (
         steps.work(*next(iter(ledger.threads.awake))) if ledger.threads.steps and ledger.supplied_here < _FEW else _IDLE

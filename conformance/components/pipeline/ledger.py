@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from conformance import ports
 from conformance.components.pipeline.checkpoints import Checkpoint, Checkpoints
-from conformance.components.pipeline.config import PipelineScenarioConfig
+from conformance.components.pipeline.config import DescribesJob
 from conformance.components.pipeline.contents import Contents
 from conformance.components.pipeline.failures import Failures
 from conformance.components.pipeline.graph import graph_of
@@ -56,6 +56,14 @@ class Sink:
         self.transactions: dict[Transaction, ports.Runs] = {}
         """Those of this job."""
 
+    def gone_back_to(self, checkpoint: int) -> Sink:
+        """Returns what is left of it behind a restore of a checkpoint of which nothing is known but its number."""
+        made = Sink(self.records.copy())
+        for name, runs in self.transactions.items():
+            if name.checkpoint > checkpoint:
+                made.records.remove(runs)
+        return made
+
     def in_front_of(self, one: Contents, sink: int) -> Records:
         """Returns what was committed in front of the cut of a checkpoint, without what it has prepared."""
         made = self.records.copy()
@@ -75,7 +83,7 @@ class Ledger(PortLedger):
     )  # fmt: skip
 
     def __init__(
-        self, scenario: PipelineScenarioConfig, capabilities: frozenset[ports.Capability], can_fail: ports.Places
+        self, scenario: DescribesJob, capabilities: frozenset[ports.Capability], can_fail: ports.Places
     ) -> None:  # fmt: skip
         super().__init__(can_fail)
         self.scenario, self.capabilities = scenario, capabilities
@@ -206,6 +214,7 @@ class Ledger(PortLedger):
     def throttle(self, task: int, on: bool) -> None:
         """Notes that an operator stands still, or no longer does."""
         self.threads.begin()
+        self.threads.waited = 0
         (self.throttled.add if on else self.throttled.discard)(task)
         for one in self.checkpoints.pending.values():
             one.passes = one.passes and self.graph.lets_barriers_pass(self.throttled)
@@ -218,6 +227,7 @@ class Ledger(PortLedger):
     def cancel(self) -> None:
         """Notes that the job is cancelled."""
         self.threads.begin()
+        self.threads.waited = 0
         self.cancelled = True
 
     def made_to_fail(self, seen: Seen[bool], target: str, number: int, point: str) -> None:
@@ -236,7 +246,8 @@ class Ledger(PortLedger):
 
     def settled(self, seen: Seen[bool], until: str) -> None:
         """Notes that the engine has let its threads work."""
-        self.threads.settled(seen.value and until == ports.Until.IDLE.value)
+        if until == ports.Until.IDLE.value or self.threads.steps:
+            self.threads.settled(seen.value and until == ports.Until.IDLE.value)
 
     def restore(self, seen: Seen[ports.JobCheckpoint | None], checkpoint: int, parallelism: str, recovery: str,
                 output_on_downstream: bool) -> None:  # fmt: skip
@@ -244,7 +255,11 @@ class Ledger(PortLedger):
         self.snapped(seen, checkpoint)
         settings = replace(self.config.settings, recovery=Recovery(recovery), output_on_downstream=output_on_downstream)
         vertices = self.graph.rescaled(parallelism)
+        supplied, sinks = self.supplied, self.sinks
         self.begin_job(replace(self.config, vertices=vertices, settings=settings, restored=seen.value))
+        if seen.value is not None and not seen.value.states:  # what is outside the job outlives it
+            self.supplied = supplied
+            self.sinks = {at: one.gone_back_to(checkpoint) for at, one in sinks.items()}
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
     def triggered(self, seen: Seen[ports.Triggered], kind: str) -> None:
@@ -253,6 +268,7 @@ class Ledger(PortLedger):
         checkpoints, pending, number = self.checkpoints, self.checkpoints.pending, seen.value.checkpoint
         if not number:
             return
+        kind = seen.value.kind or kind
         if number <= checkpoints.newest:
             self.say("ids-of-checkpoints-increase", PROTOCOL, f"an id is larger than {checkpoints.newest}, the largest"
                      " so far", f"checkpoint {number} was triggered")  # fmt: skip

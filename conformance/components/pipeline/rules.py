@@ -328,6 +328,8 @@ def a_job_is_stopped_when_its_savepoint_is_committed(ledger: Ledger, seen: Outpu
     one = ledger.checkpoints.known.get(ledger.stopped)
     if one is None or one.contents is None or ledger.status is not JobStatus.FINISHED:
         return False
+    if not one.contents.checkpoint.states:  # nobody knows what was in front of it
+        return False
     owed = f"the job was stopped with savepoint {one.number}: what is in front of it is committed, and nothing else"
     emitted = Records.up_to(one.contents.offsets, ledger.graph.paths[sink])
     for how, what in differences(ledger.sinks[sink].records, (), emitted):
@@ -444,6 +446,9 @@ def a_checkpoint_is_refused_for_a_reason(ledger: Ledger, seen: Seen[ports.Trigge
     """A checkpoint is triggered if all tasks run and nothing stands against it, and refused when the job is over."""
     if seen.value.refused is None:
         return ledger.status is None or Broken(PROTOCOL, "the job is over, so no checkpoint is triggered", "one was")
+    changes = (JobOver, JobRestarted, JobTaskChanged)
+    if not ledger.threads.steps and any(type(one) in changes for one in seen.signals):
+        return False  # the engine went on while it was asked: what it says of that comes with its answer
     if seen.value.refused not in ledger.refusal(*seen.operands):
         return Broken(PROTOCOL, f"a checkpoint is refused as {seen.value.refused} only where that is so",
                       "one is refused, and it is not so")  # fmt: skip

@@ -154,9 +154,10 @@ def restorable(ledger: Ledger) -> Sequence[tuple[int, str, str, bool]]:
     """The last checkpoints, each with other parallelisms and designs; now and then none."""
     known = ledger.checkpoints.known
     completed = [one for one in known.values() if one.is_completed and not one.ended]
-    read = [one.number for one in completed if not one.contents or one.contents.checkpoint.states]
-    older = [number for number in ledger.checkpoints.saved if number not in known]
-    here = [*older[-1:], *read[-3:]] if _reads_back(ledger) else []
+    reads_back = _reads_back(ledger)
+    read = [one.number for one in completed if (one.contents.can_be_restored if one.contents else reads_back)]
+    older = [at for at, one in ledger.checkpoints.saved.items() if at not in known and one.can_be_restored]
+    here = [*older[-1:], *read[-3:]]
     numbers = here if here and ledger.generation % 4 else [*here, 0]
     designs = [one for one in Recovery if one is not Recovery.NONE and recovers(one) <= ledger.capabilities]
     sides = (True, False) if Capability.OUTPUT_RECOVERED_UPSTREAM in ledger.capabilities else (True,)

@@ -19,7 +19,7 @@ SOMEBODY = ("",)
 class Threads:
     """Who may act: the threads that the job has named since their last turns began."""
 
-    __slots__ = ("_deaf", "_drawn", "_slow", "acted", "awake", "blind", "clock", "steps", "was_idle")
+    __slots__ = ("_deaf", "_drawn", "_slow", "acted", "awake", "blind", "clock", "steps", "waited", "was_idle")
 
     def __init__(self, steps: bool) -> None:
         """`steps`: whether the scenario says who works next."""
@@ -31,6 +31,8 @@ class Threads:
         """By thread, when it acted last."""
         self.clock = self.blind = 0
         """How many turns there were, and up to when others than the scenario have chosen them."""
+        self.waited = 0
+        """How often in a row an engine has given up waiting until nobody has anything to do."""
         self.was_idle = self._deaf = False
         """Whether nobody had anything to do when the last operation began; whether what the job says now about threads
         was before they had nothing to do any more."""
@@ -66,7 +68,9 @@ class Threads:
         meanwhile comes next."""
         self.clock += 1
         self.blind = self.clock
+        self.waited += 1
         if idle:
+            self.waited = 0
             self.awake.clear()
             self._deaf, self._drawn = True, None
 

@@ -1,6 +1,8 @@
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.UUID;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.flink.api.common.JobID;
@@ -25,13 +27,26 @@ import org.apache.flink.runtime.jobgraph.OperatorID;
 import org.apache.flink.runtime.state.ChannelStateHelper;
 import org.apache.flink.runtime.state.CheckpointMetadataOutputStream;
 import org.apache.flink.runtime.state.CheckpointStorageLocation;
+import org.apache.flink.runtime.state.CheckpointStateOutputStream;
 import org.apache.flink.runtime.state.CheckpointStorageLocationReference;
+import org.apache.flink.runtime.state.CheckpointedStateScope;
+import org.apache.flink.runtime.state.IncrementalKeyedStateHandle.HandleAndLocalPath;
+import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
+import org.apache.flink.runtime.state.KeyGroupRange;
+import org.apache.flink.runtime.state.KeyGroupRangeOffsets;
+import org.apache.flink.runtime.state.KeyGroupsStateHandle;
+import org.apache.flink.runtime.state.KeyedStateHandle;
+import org.apache.flink.runtime.state.OperatorStateHandle;
+import org.apache.flink.runtime.state.OperatorStreamStateHandle;
+import org.apache.flink.runtime.state.StreamStateHandle;
 import org.apache.flink.runtime.state.filesystem.FsCheckpointStorageAccess;
+import org.apache.flink.runtime.state.memory.ByteStreamStateHandle;
 import org.apache.flink.util.CloseableIterator;
 
 /**
  * Writes checkpoint 4 of two subtasks that share a channel state file, with Flink's own writer, file system storage and
- * metadata. Arguments: the folder; below how many bytes state is kept in _metadata.
+ * metadata. Arguments: the folder; below how many bytes state is kept in _metadata; if there is a third one, state of the
+ * operator, of keys and of the coordinator is written, too.
  */
 public final class WriteCheckpoint {
 
@@ -44,6 +59,7 @@ public final class WriteCheckpoint {
     public static void main(String[] arguments) throws Exception {
         Path folder = new Path(arguments[0]);
         int threshold = Integer.parseInt(arguments[1]);
+        boolean hasOthers = arguments.length > 2;
         JobID job = new JobID(0, 1);
         FsCheckpointStorageAccess storage = new FsCheckpointStorageAccess(folder, null, job, threshold, 4096);
         storage.initializeBaseLocationsForCheckpoint();
@@ -69,9 +85,14 @@ public final class WriteCheckpoint {
         }
         OperatorState operator = new OperatorState("operator", "uid", new OperatorID(0, 3), 2, 8);
         for (int subtask = 0; subtask < 2; subtask++) {
+            OperatorSubtaskState.Builder state = OperatorSubtaskState.builder();
+            if (hasOthers) {
+                state.setManagedOperatorState(operatorState(storage, subtask));
+                state.setManagedKeyedState(keyedState(storage, subtask));
+            }
             operator.putState(
                     subtask,
-                    OperatorSubtaskState.builder()
+                    state
                             .setInputChannelState(
                                     ChannelStateHelper.castToInputStateCollection(
                                             results.get(subtask).getInputChannelStateHandles().get()))
@@ -81,12 +102,41 @@ public final class WriteCheckpoint {
                             .build());
             writers.get(subtask).close();
         }
+        if (hasOthers) {
+            operator.setCoordinatorState(new ByteStreamStateHandle("coordinator", new byte[] {1, 2, 3}));
+        }
         try (CheckpointMetadataOutputStream stream = location.createMetadataOutputStream()) {
             Checkpoints.storeCheckpointMetadata(
                     new CheckpointMetadata(CHECKPOINT, List.of(operator), List.of()), stream);
             stream.closeAndFinalizeCheckpoint();
         }
         System.exit(0);
+    }
+
+    private static OperatorStateHandle operatorState(FsCheckpointStorageAccess storage, int subtask) throws Exception {
+        return new OperatorStreamStateHandle(Map.of(), file(storage, CheckpointedStateScope.EXCLUSIVE, 11 + subtask));
+    }
+
+    private static KeyedStateHandle keyedState(FsCheckpointStorageAccess storage, int subtask) throws Exception {
+        KeyGroupRange keys = KeyGroupRange.of(4 * subtask, 4 * subtask + 3);
+        if (subtask == 0) {
+            StreamStateHandle whole = file(storage, CheckpointedStateScope.EXCLUSIVE, 21);
+            return new KeyGroupsStateHandle(new KeyGroupRangeOffsets(keys), whole);
+        }
+        List<HandleAndLocalPath> shared =
+                List.of(HandleAndLocalPath.of(file(storage, CheckpointedStateScope.SHARED, 31), "1.sst"));
+        StreamStateHandle metadata = file(storage, CheckpointedStateScope.EXCLUSIVE, 33);
+        return new IncrementalRemoteKeyedStateHandle(
+                new UUID(0, 1), keys, CHECKPOINT, shared, List.of(), metadata);
+    }
+
+    private static StreamStateHandle file(FsCheckpointStorageAccess storage, CheckpointedStateScope scope, int size)
+            throws Exception {
+        CheckpointStateOutputStream stream =
+                storage.resolveCheckpointStorageLocation(CHECKPOINT, OPTIONS.getTargetLocation())
+                        .createCheckpointStateOutputStream(scope);
+        stream.write(new byte[size]);
+        return stream.closeAndGetHandle();
     }
 
     private static void input(ChannelStateWriter writer, int channel, byte[]... parts) {

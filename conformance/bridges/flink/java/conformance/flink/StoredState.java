@@ -19,21 +19,31 @@ import org.apache.flink.runtime.checkpoint.channel.SegmentReader;
 import org.apache.flink.runtime.checkpoint.metadata.CheckpointMetadata;
 import org.apache.flink.runtime.state.AbstractChannelStateHandle;
 import org.apache.flink.runtime.state.ChannelStateHelper;
+import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
+import org.apache.flink.runtime.state.KeyGroupsStateHandle;
+import org.apache.flink.runtime.state.KeyedStateHandle;
+import org.apache.flink.runtime.state.OperatorStateHandle;
 import org.apache.flink.runtime.state.PhysicalStateHandleID;
+import org.apache.flink.runtime.state.StateObject;
 import org.apache.flink.runtime.state.StreamStateHandle;
+import org.apache.flink.runtime.state.changelog.ChangelogStateBackendHandle;
+import org.apache.flink.runtime.state.changelog.ChangelogStateHandleStreamImpl;
 import org.apache.flink.runtime.state.filemerging.SegmentFileStateHandle;
 import org.apache.flink.runtime.state.filesystem.FileStateHandle;
+import org.apache.flink.runtime.state.memory.ByteStreamStateHandle;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
 /**
- * Prints what Flink reads in the {@code _metadata} of checkpoints and in the channel state that they name, as JSON. What
- * Flink cannot read is printed with the error. Whether that is damage is judged in Python.
+ * Prints what Flink reads in the {@code _metadata} of checkpoints and in the channel state that they name, and where they
+ * keep all other state, as JSON. What Flink cannot read is printed with the error. Whether that is damage is judged in
+ * Python.
  */
 public final class StoredState {
 
     private final ArrayNode sources = Json.array();
     private final ArrayNode states = Json.array();
+    private final ArrayNode others = Json.array();
     private final Map<PhysicalStateHandleID, Integer> numbers = new HashMap<>();
 
     private StoredState() {}
@@ -64,12 +74,70 @@ public final class StoredState {
         }
         StoredState found = new StoredState();
         for (OperatorState operator : metadata.getOperatorStates()) {
+            String id = operator.getOperatorID().toString();
             operator.getSubtaskStates().forEach(found::addSubtask);
+            operator.getSubtaskStates().forEach((subtask, state) -> found.addOthers(id, subtask, state));
+            if (operator.getCoordinatorState() != null) {
+                found.addOther("coordinator", id, -1, operator.getCoordinatorState());
+            }
         }
         read.put("checkpoint", metadata.getCheckpointId());
         read.set("sources", found.sources);
         read.set("states", found.states);
+        read.set("others", found.others);
         return read;
+    }
+
+    /** Adds the state of a subtask that is no channel state. */
+    private void addOthers(String operator, int subtask, OperatorSubtaskState state) {
+        for (OperatorStateHandle one : state.getManagedOperatorState()) {
+            addOther("operator", operator, subtask, one.getDelegateStateHandle());
+        }
+        for (OperatorStateHandle one : state.getRawOperatorState()) {
+            addOther("raw operator", operator, subtask, one.getDelegateStateHandle());
+        }
+        state.getManagedKeyedState().forEach(one -> addKeyed("keyed", operator, subtask, one));
+        state.getRawKeyedState().forEach(one -> addKeyed("raw keyed", operator, subtask, one));
+    }
+
+    private void addKeyed(String kind, String operator, int subtask, KeyedStateHandle handle) {
+        if (handle instanceof KeyGroupsStateHandle) {
+            addOther(kind, operator, subtask, ((KeyGroupsStateHandle) handle).getDelegateStateHandle());
+        } else if (handle instanceof IncrementalRemoteKeyedStateHandle) {
+            IncrementalRemoteKeyedStateHandle parts = (IncrementalRemoteKeyedStateHandle) handle;
+            addOther(kind, operator, subtask, parts.getMetaDataStateHandle());
+            parts.getSharedState().forEach(one -> addOther(kind, operator, subtask, one.getHandle()));
+            parts.getPrivateState().forEach(one -> addOther(kind, operator, subtask, one.getHandle()));
+        } else if (handle instanceof ChangelogStateBackendHandle) {
+            ChangelogStateBackendHandle parts = (ChangelogStateBackendHandle) handle;
+            parts.getMaterializedStateHandles().forEach(one -> addKeyed(kind, operator, subtask, one));
+            parts.getNonMaterializedStateHandles().forEach(one -> addKeyed(kind, operator, subtask, one));
+        } else if (handle instanceof ChangelogStateHandleStreamImpl) {
+            ((ChangelogStateHandleStreamImpl) handle)
+                    .getHandlesAndOffsets()
+                    .forEach(one -> addOther(kind, operator, subtask, one.f0));
+        } else {
+            addOther(kind, operator, subtask, handle);
+        }
+    }
+
+    /** {@code subtask}: -1 for the coordinator of the operator. */
+    private void addOther(String kind, String operator, int subtask, StateObject handle) {
+        ObjectNode other =
+                Json.object()
+                        .put("kind", kind)
+                        .put("operator", operator)
+                        .put("subtask", subtask)
+                        .put("size", handle.getStateSize());
+        if (handle instanceof SegmentFileStateHandle) {
+            SegmentFileStateHandle part = (SegmentFileStateHandle) handle;
+            other.put("file", part.getFilePath().getPath()).put("start", part.getStartPos());
+        } else if (handle instanceof FileStateHandle) {
+            other.put("file", ((FileStateHandle) handle).getFilePath().getPath());
+        } else if (!(handle instanceof ByteStreamStateHandle)) {
+            other.put("unknown", handle.getClass().getName());
+        }
+        others.add(other);
     }
 
     private void addSubtask(int subtask, OperatorSubtaskState state) {

@@ -1,0 +1,77 @@
+"""The processes of one life: one process group, which is killed as a whole."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from conformance.system.supervisor import end_with_parent
+
+_SECONDS = 5.0
+"""How long to wait until all threads stand still."""
+
+
+class Group:
+    """Running processes. They are killed with the object that made them, and never left behind."""
+
+    def __init__(self, commands: Sequence[Sequence[str]], folder: Path, log: Path, env: Mapping[str, str]) -> None:
+        """Raises: OSError if a program cannot be started."""
+        self._processes: list[subprocess.Popen[bytes]] = []
+        with log.open("ab") as file:
+            try:
+                for command in commands:
+                    leader = self._processes[0].pid if self._processes else 0
+                    self._processes.append(
+                        subprocess.Popen(
+                            tuple(command), cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=file,
+                            stderr=subprocess.STDOUT, process_group=leader,
+                            preexec_fn=end_with_parent,  # noqa: PLW1509  it calls one function of the C library
+                        )
+                    )  # fmt: skip
+            except OSError:
+                self.kill()
+                raise
+
+    def statuses(self) -> list[int | None]:
+        """Returns the exit status of each process, or None while it runs."""
+        return [one.poll() for one in self._processes]
+
+    def kill(self) -> None:
+        """Kill all processes of the group, those too that others have started, and wait until they are gone."""
+        if self._processes:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._processes[0].pid, signal.SIGKILL)
+        for one in self._processes:
+            with suppress(ProcessLookupError):
+                one.kill()
+            one.wait()
+
+    def stop(self) -> bool:
+        """Let all threads stand still. Returns whether they do: the signal arrives at each of them later."""
+        os.killpg(self._processes[0].pid, signal.SIGSTOP)
+        late = time.monotonic() + _SECONDS
+        while not all(state in "TtZX" for state in self._states()):
+            if time.monotonic() > late:
+                return False
+            time.sleep(0.001)
+        return True
+
+    def go_on(self) -> None:
+        """Let all threads go on."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._processes[0].pid, signal.SIGCONT)
+
+    def _states(self) -> Iterator[str]:
+        """Yields the state of each thread of the group, as a letter of /proc."""
+        for process in Path("/proc").iterdir():
+            if not process.name.isdigit():
+                continue
+            with suppress(OSError, LookupError, ValueError):
+                if os.getpgid(int(process.name)) == self._processes[0].pid:
+                    for thread in (process / "task").iterdir():
+                        yield (thread / "stat").read_text().rpartition(")")[2].split()[0]

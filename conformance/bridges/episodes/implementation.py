@@ -1,0 +1,85 @@
+"""`episodes:COMMAND`: an engine behind an adapter as an implementation."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from conformance.bridges.episodes.adapter import Adapter
+from conformance.bridges.episodes.port import ProgramJob
+from conformance.ports import Capability, UnusableImplementation
+from conformance.ports.episodes import Description, EpisodeJob, EpisodesImplementation
+from conformance.ports.implementation import Factory
+
+PATIENCE = 15.0
+"""After how many seconds without progress waiting ends, which accuses nobody."""
+
+
+class Episodes(EpisodesImplementation):
+    """An engine whose jobs are programs."""
+
+    def __init__(self, command: tuple[str, ...], patience: float = PATIENCE) -> None:
+        self._adapter = Adapter(command)
+        self._patience = patience
+        self._own: tempfile.TemporaryDirectory[str] | None = None
+        self._newest: Path | None = None
+        self._live: ProgramJob | None = None
+        self.name = f"episodes:{shlex.join(command)}"
+        self.version = ""
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """None: what the engine can do is in its description."""
+        return frozenset()
+
+    def components(self) -> Mapping[str, Factory]:
+        """The one component."""
+        return {"episode": self._make}
+
+    def describe(self) -> Description:
+        """What the adapter says of itself."""
+        return self._adapter.description
+
+    def end_run(self) -> Path:
+        """Kill what the newest run has left running, and return its folder."""
+        assert self._newest is not None, "nothing was run"
+        if self._live is not None:
+            self._live.release()
+            self._live = None
+        return self._newest
+
+    def close(self) -> None:
+        """Kill what still runs, and delete the temporary folder."""
+        if self._live is not None:
+            self._live.release()
+            self._live = None
+        if self._own is not None:
+            self._own.cleanup()
+            self._own = None
+
+    def _make(self, config: EpisodeJob) -> ProgramJob:
+        if self._live is not None:  # a run that has failed is not drained
+            self._live.release()
+        run = Path(config.location).parent if config.location else self._fresh()
+        self._newest = run
+        self._live = ProgramJob(self._adapter, config, run, self._patience)
+        return self._live
+
+    def _fresh(self) -> Path:
+        root = self.root
+        if root is None:
+            if self._own is None:
+                self._own = tempfile.TemporaryDirectory(prefix="episodes-")
+            root = Path(self._own.name)
+        root.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix="run-", dir=root)).resolve()
+
+
+def episodes(command: str = "") -> Episodes:
+    """Return the implementation behind an adapter. Raises: UnusableImplementation if there is no command."""
+    words = tuple(shlex.split(command))
+    if not words:
+        raise UnusableImplementation("An engine behind an adapter is named episodes:COMMAND.")
+    return Episodes(words)

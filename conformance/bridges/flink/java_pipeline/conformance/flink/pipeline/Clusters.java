@@ -1,0 +1,51 @@
+package conformance.flink.pipeline;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
+
+/** The clusters of this JVM. Jobs whose settings need the same cluster use the same one, one job after the other. */
+final class Clusters {
+
+    /** So many are kept. Each has threads and buffers of its own. */
+    private static final int MOST = 3;
+    /** A subtask of each vertex shares a slot with one of each other vertex. */
+    private static final int SLOTS = 8;
+
+    private static final Map<String, MiniCluster> CLUSTERS = new LinkedHashMap<>(16, 0.75f, true);
+
+    private Clusters() {}
+
+    static MiniCluster of(JobPlan plan) throws Exception {
+        int slots = SLOTS;
+        for (JobPlan.Vertex vertex : plan.vertices) {
+            slots = Math.max(slots, vertex.parallelism);
+        }
+        Configuration options = Options.ofCluster(plan);
+        String key = plan.setting("workers") + " " + slots + " " + options;
+        MiniCluster cluster = CLUSTERS.get(key);
+        if (cluster == null) {
+            while (CLUSTERS.size() >= MOST) {
+                CLUSTERS.remove(CLUSTERS.keySet().iterator().next()).closeAsync();
+            }
+            cluster = start(plan, slots, options);
+            CLUSTERS.put(key, cluster);
+        }
+        return cluster;
+    }
+
+    private static MiniCluster start(JobPlan plan, int slots, Configuration options) throws Exception {
+        MiniCluster cluster =
+                new MiniCluster(
+                        new MiniClusterConfiguration.Builder()
+                                .setConfiguration(options)
+                                .setNumTaskManagers(plan.setting("workers"))
+                                .setNumSlotsPerTaskManager(slots)
+                                .withRandomPorts()
+                                .build());
+        cluster.start();
+        return cluster;
+    }
+}

@@ -1,0 +1,367 @@
+package conformance.flink.pipeline;
+
+import conformance.flink.BadRequest;
+import conformance.flink.Json;
+import conformance.flink.Subject;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.core.execution.CheckpointType;
+import org.apache.flink.core.execution.SavepointFormatType;
+import org.apache.flink.runtime.checkpoint.CheckpointException;
+import org.apache.flink.runtime.checkpoint.CheckpointFailureReason;
+import org.apache.flink.runtime.executiongraph.AccessExecutionGraph;
+import org.apache.flink.runtime.jobgraph.JobGraph;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
+
+/** One job behind the port. It is submitted with the first call. */
+final class PipelineSubject implements Subject {
+
+    private static final long LOOK_MILLIS = 3;
+    private static final long TRIGGER_MILLIS = 5_000;
+    /** Who waits gives up when nothing has happened for so long. It says only that it has not come to that. */
+    private static final long PATIENCE_MILLIS = 2_000;
+    /** The same if operators stand still: data has come as far as it can, or will come later. */
+    private static final long STILL_MILLIS = 60;
+
+    private final LiveJob job;
+    private final Watch watch;
+    private final ArrayNode signals = Json.array();
+    private MiniCluster cluster;
+    private JobID id;
+    private boolean isReleased;
+    private Watch.Checkpoint stopping; // the savepoint with which the job is being stopped
+
+    PipelineSubject(JobPlan plan) {
+        try {
+            job = new LiveJob(plan, World.of(plan));
+            watch = new Watch(plan);
+            cluster = Clusters.of(plan);
+            JobGraph graph = Graph.of(job);
+            id = graph.getJobID();
+            cluster.submitJob(graph).get();
+        } catch (Exception failed) {
+            throw new IllegalStateException("the job was not submitted", failed);
+        }
+    }
+
+    @Override
+    public ArrayNode takeSignals() {
+        if (signals.isEmpty()) {
+            return null;
+        }
+        ArrayNode taken = signals.deepCopy();
+        signals.removeAll();
+        return taken;
+    }
+
+    @Override
+    public Object call(String method, Arguments arguments) throws Exception {
+        switch (method) {
+            case "supply":
+                if (isLive()) {
+                    job.supply(arguments.index(0), arguments.index(1));
+                }
+                return null;
+            case "end":
+                job.end(arguments.index(0));
+                return null;
+            case "throttle":
+                job.throttle(arguments.index(0), arguments.truth(1));
+                return null;
+            case "trigger":
+                return trigger(arguments.text(0));
+            case "fail":
+                return fail(arguments.text(0), arguments.index(1), arguments.text(2));
+            case "fault":
+                return fault(arguments);
+            case "cancel":
+                listen();
+                if (isLive()) {
+                    cluster.cancelJob(id).get();
+                }
+                return null;
+            case "stop_with_savepoint":
+                return stop();
+            case "settle":
+                return settle(arguments.text(0));
+            case "snapshot":
+                return snapshot(arguments.number(0));
+            case "state":
+                return Json.array();
+            case "output":
+                listen();
+                return Records.runs(job.output(arguments.index(0)));
+            case "resources":
+                listen();
+                return Json.object();
+            case "release":
+                release();
+                return null;
+            default:
+                throw new BadRequest("a job has no operation " + method + " here");
+        }
+    }
+
+    private boolean isLive() {
+        return !isReleased && !watch.isOver();
+    }
+
+    // ---- what has happened
+
+    private AccessExecutionGraph graph() throws Exception {
+        return cluster.getExecutionGraph(id).get();
+    }
+
+    /** Notes what has happened: what was committed follows the completion of its checkpoint, what has failed precedes. */
+    private AccessExecutionGraph listen() throws Exception {
+        if (isReleased) {
+            return null;
+        }
+        List<ObjectNode> said = job.takeSignals();
+        AccessExecutionGraph graph = graph();
+        said.stream().filter(one -> !isCommit(one)).forEach(signals::add);
+        watch.look(graph).forEach(signals::add);
+        said.stream().filter(PipelineSubject::isCommit).forEach(signals::add);
+        if (watch.isOver()) {
+            endWithCommits();
+        }
+        return graph;
+    }
+
+    private static boolean isCommit(ObjectNode signal) {
+        return signal.get("type").textValue().equals("committed");
+    }
+
+    /** That the job is over comes last. */
+    private void endWithCommits() {
+        for (int at = 0; at < signals.size(); at++) {
+            if (signals.get(at).get("type").textValue().equals("job-over")) {
+                ObjectNode over = (ObjectNode) signals.remove(at);
+                job.takeSignals().forEach(signals::add);
+                signals.add(over);
+                return;
+            }
+        }
+    }
+
+    // ---- checkpoints
+
+    private ObjectNode trigger(String kind) throws Exception {
+        boolean isSavepoint = kind.equals("savepoint");
+        if (watch.isPending()) { // else at once, since operators go on
+            listen();
+        }
+        if (!isLive()) {
+            return refused("over");
+        }
+        // Flink would let the request wait until another checkpoint has ended, of which the port knows nothing.
+        if (!isSavepoint && watch.pending() >= (job.plan.isSet("unaligned") ? 1 : job.plan.setting("concurrent"))) {
+            return refused("too-many");
+        }
+        CompletableFuture<?> result =
+                isSavepoint
+                        ? cluster.triggerSavepoint(id, folder(), false, SavepointFormatType.CANONICAL)
+                        : cluster.triggerCheckpoint(id, CheckpointType.CONFIGURED);
+        return triggered(isSavepoint ? "savepoint" : configuredKind(), kind, result);
+    }
+
+    /** Of which kind checkpoints are the configuration says. */
+    private String configuredKind() throws BadRequest {
+        if (!job.plan.isSet("unaligned")) {
+            return "aligned";
+        }
+        return job.plan.setting("alignment_timeout") == 0 ? "unaligned" : "timeoutable";
+    }
+
+    /** Waits until the checkpoint has a number, or is refused. What ends it is said later. */
+    private ObjectNode triggered(String kind, String wanted, CompletableFuture<?> result) throws Exception {
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(TRIGGER_MILLIS);
+        while (true) {
+            // A request that waits for something else may become a checkpoint later, of which nobody hears.
+            boolean done = result.isDone() || System.nanoTime() > end;
+            Set<Long> found = watch.unknown(graph());
+            if (!found.isEmpty()) {
+                long number = found.iterator().next();
+                watch.checkpoints.put(number, new Watch.Checkpoint(kind, result));
+                ObjectNode answer = Json.object().put("checkpoint", number);
+                return kind.equals(wanted) ? answer : answer.put("kind", kind);
+            }
+            if (done) {
+                watch.look(graph()).forEach(signals::add); // why it is refused
+                return refused(watch.isOver() ? "over" : refusal(result));
+            }
+            Thread.sleep(1);
+        }
+    }
+
+    private String refusal(CompletableFuture<?> result) {
+        CheckpointException failed = Watch.failure(result);
+        CheckpointFailureReason reason = failed == null ? null : failed.getCheckpointFailureReason();
+        if (reason == CheckpointFailureReason.TOO_MANY_CHECKPOINT_REQUESTS) {
+            return "too-many";
+        }
+        boolean isStopping = stopping != null && (!stopping.hasEnded || stopping.isCompleted);
+        return isStopping ? "stopping" : "not-running";
+    }
+
+    private static ObjectNode refused(String reason) {
+        return Json.object().put("refused", reason);
+    }
+
+    private String folder() {
+        return job.world.folder.toUri().toString();
+    }
+
+    private ObjectNode stop() throws Exception {
+        listen();
+        if (!isLive()) {
+            return refused("over");
+        }
+        ObjectNode answer =
+                triggered(
+                        "savepoint",
+                        "savepoint",
+                        cluster.stopWithSavepoint(id, folder(), false, SavepointFormatType.CANONICAL));
+        if (answer.has("checkpoint")) {
+            stopping = watch.checkpoints.get(answer.get("checkpoint").longValue());
+        }
+        return answer;
+    }
+
+    private ObjectNode snapshot(long number) throws Exception {
+        Watch.Checkpoint one = watch.checkpoints.get(number);
+        boolean isThere = one != null && one.isCompleted; // what completes meanwhile is said with this answer
+        listen();
+        if (!isThere) {
+            return null;
+        }
+        ObjectNode checkpoint = Json.object().put("checkpoint", number).put("kind", one.kind);
+        ArrayNode parallelism = checkpoint.putArray("parallelism");
+        job.plan.vertices.forEach(vertex -> parallelism.add(vertex.parallelism));
+        return checkpoint.put("location", one.location);
+    }
+
+    // ---- failures
+
+    private boolean fail(String target, int number, String point) throws Exception {
+        listen();
+        if (!isLive()) {
+            return false;
+        }
+        if (point.equals("now")) {
+            return job.failures.now(target, number);
+        }
+        // User code of one task can throw; what strikes others at a point is not there yet.
+        if (!target.equals("task") || point.equals("between-cuts") || job.plan.vertexOfTask(number).isSource()) {
+            return false;
+        }
+        job.failures.await(target, number, point);
+        return true;
+    }
+
+    private boolean fault(Arguments arguments) throws Exception {
+        listen();
+        Set<String> places = Set.of("operators-open", "operator-snapshot", "commit", "operator-coordinator");
+        if (!isLive() || !places.contains(arguments.text(0))) {
+            return false;
+        }
+        job.failures.arm(arguments.text(0), arguments.has(2) ? arguments.index(2) : 1);
+        return true;
+    }
+
+    // ---- waiting
+
+    private boolean settle(String until) throws Exception {
+        long seen = -1;
+        long since = System.nanoTime();
+        boolean probed = false;
+        while (true) {
+            listen();
+            if (isReleased) {
+                return false;
+            }
+            if (until.equals("over") ? watch.isOver() : hasCome(until)) {
+                return true;
+            }
+            boolean still = job.isAnyThrottled();
+            if (until.equals("idle") && !watch.isOver() && !still && isCalm()) {
+                if (!probed) {
+                    job.beginProbe();
+                    probed = true;
+                } else if (job.hasArrived(watch.finished(), watch.newestCompleted())) {
+                    listen();
+                    return true;
+                }
+            } else {
+                probed = false;
+            }
+            if (watch.isOver()) {
+                return false;
+            }
+            long now = job.progress.get() + signals.size();
+            if (now != seen) {
+                seen = now;
+                since = System.nanoTime();
+            }
+            long patience =
+                    !still || until.equals("no-checkpoint")
+                            ? PATIENCE_MILLIS
+                            : until.equals("idle") ? STILL_MILLIS : 5 * STILL_MILLIS;
+            if (System.nanoTime() - since > TimeUnit.MILLISECONDS.toNanos(patience)) {
+                return false;
+            }
+            Thread.sleep(LOOK_MILLIS);
+        }
+    }
+
+    private boolean hasCome(String until) {
+        switch (until) {
+            case "no-checkpoint":
+                return !watch.isPending();
+            case "running":
+                return watch.isOver() || watch.runs();
+            default:
+                return false;
+        }
+    }
+
+    /** Whether all tasks run, nothing is pending, and all that exists was emitted. */
+    private boolean isCalm() {
+        return watch.runs() && !watch.isPending() && job.isEmitted(watch.finished());
+    }
+
+    // ---- the end
+
+    private void release() throws Exception {
+        if (isReleased) {
+            return;
+        }
+        job.close();
+        listen();
+        boolean live = isLive();
+        isReleased = true;
+        if (live) {
+            try {
+                cluster.cancelJob(id).get();
+                cluster.requestJobResult(id).get();
+            } catch (ExecutionException over) {
+                // It has ended meanwhile.
+            }
+        }
+    }
+
+    /** The next job begins, and nobody has released this one. */
+    void abandon() {
+        try {
+            release();
+        } catch (Exception left) {
+            throw new IllegalStateException("the job before was not released", left);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+package conformance.flink.pipeline;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import org.apache.flink.api.common.state.ListState;
+import org.apache.flink.api.common.state.ListStateDescriptor;
+import org.apache.flink.api.common.typeinfo.PrimitiveArrayTypeInfo;
+import org.apache.flink.runtime.state.StateInitializationContext;
+import org.apache.flink.runtime.state.StateSnapshotContext;
+import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
+import org.apache.flink.streaming.api.watermark.Watermark;
+import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
+
+/**
+ * Writes records in transactions: each is prepared in the snapshot, and committed when its checkpoint or a later one is
+ * complete, or when it is restored. The names have the subtask and the checkpoint, which a sink of Flink's does not know.
+ */
+final class SinkOperator extends TaskOperator implements OneInputStreamOperator<byte[], byte[]> {
+
+    private static final long serialVersionUID = 1L;
+
+    /** A transaction that is prepared. */
+    private record Prepared(int subtask, long checkpoint, int[] records) {
+
+        byte[] bytes() {
+            ByteBuffer buffer = ByteBuffer.allocate(Integer.BYTES * (1 + records.length) + Long.BYTES);
+            buffer.putInt(subtask).putLong(checkpoint);
+            buffer.asIntBuffer().put(records);
+            return buffer.array();
+        }
+
+        static Prepared of(byte[] bytes) {
+            ByteBuffer buffer = ByteBuffer.wrap(bytes);
+            int subtask = buffer.getInt();
+            long checkpoint = buffer.getLong();
+            int[] records = new int[buffer.remaining() / Integer.BYTES];
+            buffer.asIntBuffer().get(records);
+            return new Prepared(subtask, checkpoint, records);
+        }
+    }
+
+    private transient ListState<byte[]> kept;
+    private transient List<Integer> written;
+    private transient List<Prepared> prepared; // the adapter reads it, too
+    private transient volatile long watermark;
+
+    SinkOperator(long job, int vertex) {
+        super(job, vertex);
+    }
+
+    @Override
+    public void initializeState(StateInitializationContext context) throws Exception {
+        super.initializeState(context);
+        written = new ArrayList<>();
+        prepared = new ArrayList<>();
+        watermark = 0;
+        kept =
+                context.getOperatorStateStore()
+                        .getListState(
+                                new ListStateDescriptor<>(
+                                        "prepared", PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO));
+        for (byte[] bytes : kept.get()) {
+            prepared.add(Prepared.of(bytes));
+        }
+    }
+
+    @Override
+    public void open() throws Exception {
+        super.open();
+        live.opened(task, this);
+        commit(Long.MAX_VALUE);
+    }
+
+    @Override
+    public void processElement(StreamRecord<byte[]> record) throws Exception {
+        written.add(Records.whole(record.getValue()));
+        done();
+    }
+
+    @Override
+    public void processWatermark(Watermark mark) throws Exception {
+        super.processWatermark(mark);
+        watermark = mark.getTimestamp();
+        live.progress.incrementAndGet();
+    }
+
+    @Override
+    public void snapshotState(StateSnapshotContext context) throws Exception {
+        super.snapshotState(context);
+        synchronized (this) {
+            if (!written.isEmpty()) {
+                int[] records = written.stream().mapToInt(Integer::intValue).toArray();
+                prepared.add(new Prepared(subtask(), context.getCheckpointId(), records));
+                written.clear();
+            }
+        }
+        List<byte[]> state = new ArrayList<>();
+        prepared.forEach(one -> state.add(one.bytes()));
+        kept.update(state);
+    }
+
+    @Override
+    public void notifyCheckpointComplete(long checkpoint) throws Exception {
+        super.notifyCheckpointComplete(checkpoint);
+        commit(checkpoint);
+    }
+
+    private synchronized void commit(long checkpoint) throws Exception {
+        for (Iterator<Prepared> left = prepared.iterator(); left.hasNext(); ) {
+            Prepared one = left.next();
+            if (one.checkpoint <= checkpoint) {
+                live.failures.here("commit");
+                live.commit(new World.Name(vertex(), one.subtask, one.checkpoint), one.records);
+                left.remove();
+            }
+        }
+    }
+
+    long watermark() {
+        return watermark;
+    }
+
+    /** Whether something is not committed although a checkpoint is complete. */
+    synchronized boolean owes(long completed) {
+        return prepared.stream().anyMatch(one -> one.checkpoint <= completed);
+    }
+
+    @Override
+    public void close() throws Exception {
+        if (live != null) {
+            live.closed(task, this);
+        }
+        super.close();
+    }
+}

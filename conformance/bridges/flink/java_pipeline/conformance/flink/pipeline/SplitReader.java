@@ -1,0 +1,127 @@
+package conformance.flink.pipeline;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
+import org.apache.flink.api.common.eventtime.Watermark;
+import org.apache.flink.api.connector.source.ReaderOutput;
+import org.apache.flink.api.connector.source.SourceReader;
+import org.apache.flink.core.io.InputStatus;
+
+/** Emits the records of its splits as far as they exist, those of each split in their order, splits in turn. */
+final class SplitReader implements SourceReader<byte[], Split> {
+
+    /** What a scenario lets the reader do, which throws. */
+    interface Failing {
+        void run() throws Failures.MadeToFail;
+    }
+
+    /** What reading costs: sources that are busy send their barriers at different moments. */
+    private static final long COST_NANOS = 300_000;
+
+    private final LiveJob job;
+    private final JobPlan.Vertex vertex;
+    private final int task;
+    private final Map<Integer, Integer> offsets = new ConcurrentHashMap<>(); // by split; others read it
+    private final List<Integer> turns = new ArrayList<>();
+    private int turn;
+    private long probe; // the last watermark
+    private boolean noMore;
+    private volatile Failing failing;
+    private volatile CompletableFuture<Void> available = new CompletableFuture<>();
+
+    SplitReader(LiveJob job, JobPlan.Vertex vertex, int subtask) throws Failures.MadeToFail {
+        this.job = job;
+        this.vertex = vertex;
+        task = vertex.firstTask + subtask;
+        job.failures.here("operators-open");
+        job.opened(task, this);
+    }
+
+    @Override
+    public void start() {}
+
+    /** Any thread: there may be something to do. */
+    void wake() {
+        available.complete(null);
+    }
+
+    /** Any thread: the task fails when it polls next. */
+    void fail(Failing by) {
+        failing = by;
+        wake();
+    }
+
+    Map<Integer, Integer> offsets() {
+        return offsets;
+    }
+
+    @Override
+    public InputStatus pollNext(ReaderOutput<byte[]> output) throws Exception {
+        if (available.isDone()) {
+            available = new CompletableFuture<>();
+        }
+        // What others change from here on they say by completing that future.
+        if (failing != null) {
+            failing.run();
+        }
+        if (job.isThrottled(task)) {
+            return InputStatus.NOTHING_AVAILABLE;
+        }
+        for (int tried = 0; tried < turns.size(); tried++) {
+            int split = turns.get(turn++ % turns.size());
+            int offset = offsets.get(split);
+            if (offset < job.world.supplied(split)) {
+                output.collect(Records.bytes(split * Records.OF_A_SPLIT + offset));
+                offsets.put(split, offset + 1);
+                job.progress.incrementAndGet();
+                LockSupport.parkNanos(COST_NANOS);
+                return InputStatus.MORE_AVAILABLE;
+            }
+        }
+        long wanted = job.probe();
+        if (wanted > probe) {
+            probe = wanted;
+            output.emitWatermark(new Watermark(wanted));
+            job.progress.incrementAndGet();
+            return InputStatus.MORE_AVAILABLE;
+        }
+        return noMore && job.isEnded(vertex.number) ? InputStatus.END_OF_INPUT : InputStatus.NOTHING_AVAILABLE;
+    }
+
+    @Override
+    public CompletableFuture<Void> isAvailable() {
+        return available;
+    }
+
+    @Override
+    public List<Split> snapshotState(long checkpoint) {
+        List<Split> splits = new ArrayList<>();
+        offsets.forEach((split, offset) -> splits.add(new Split(split, offset)));
+        job.progress.incrementAndGet();
+        return splits;
+    }
+
+    @Override
+    public void addSplits(List<Split> splits) {
+        for (Split split : splits) {
+            offsets.put(split.number(), split.offset());
+            turns.add(split.number());
+        }
+        wake();
+    }
+
+    @Override
+    public void notifyNoMoreSplits() {
+        noMore = true;
+        wake();
+    }
+
+    @Override
+    public void close() {
+        job.closed(task, this);
+    }
+}

@@ -1,0 +1,312 @@
+package conformance.flink.pipeline;
+
+import conformance.flink.Errors;
+import conformance.flink.Json;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.flink.api.common.JobStatus;
+import org.apache.flink.runtime.checkpoint.AbstractCheckpointStats;
+import org.apache.flink.runtime.checkpoint.CheckpointException;
+import org.apache.flink.runtime.checkpoint.CheckpointStatsSnapshot;
+import org.apache.flink.runtime.checkpoint.CheckpointStatsStatus;
+import org.apache.flink.runtime.checkpoint.CompletedCheckpointStats;
+import org.apache.flink.runtime.execution.ExecutionState;
+import org.apache.flink.runtime.executiongraph.AccessExecution;
+import org.apache.flink.runtime.executiongraph.AccessExecutionGraph;
+import org.apache.flink.runtime.executiongraph.AccessExecutionJobVertex;
+import org.apache.flink.runtime.executiongraph.AccessExecutionVertex;
+import org.apache.flink.runtime.executiongraph.ErrorInfo;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.flink.util.SerializedThrowable;
+
+/** What the execution graph of a job says, and its statistics of checkpoints, as signals. Nothing is read from a log. */
+final class Watch {
+
+    private static final long ANSWER_MILLIS = 2_000;
+    private static final List<ExecutionState> SAID =
+            List.of(
+                    ExecutionState.INITIALIZING,
+                    ExecutionState.RUNNING,
+                    ExecutionState.FINISHED,
+                    ExecutionState.FAILED,
+                    ExecutionState.CANCELED);
+
+    /** A checkpoint that was triggered. */
+    static final class Checkpoint {
+
+        final String kind;
+        final CompletableFuture<?> result;
+        boolean hasEnded;
+        boolean isCompleted;
+        String location;
+
+        Checkpoint(String kind, CompletableFuture<?> result) {
+            this.kind = kind;
+            this.result = result;
+        }
+
+        boolean isSavepoint() {
+            return kind.equals("savepoint");
+        }
+    }
+
+    /** A signal, with the time at which what it says has happened. */
+    private record Timed(long at, int order, ObjectNode signal) {}
+
+    final TreeMap<Long, Checkpoint> checkpoints = new TreeMap<>();
+    private final JobPlan plan;
+    /** By task: how many of its attempts and of the states of the last one were said. */
+    private final int[] attempts;
+
+    private final Set<ExecutionState>[] states;
+    private final boolean[] running;
+    private final boolean[] finished;
+    private JobStatus status;
+    private boolean isOver;
+
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    Watch(JobPlan plan) {
+        this.plan = plan;
+        attempts = new int[plan.tasks];
+        states = new Set[plan.tasks];
+        Arrays.setAll(states, task -> new HashSet<>());
+        running = new boolean[plan.tasks];
+        finished = new boolean[plan.tasks];
+    }
+
+    boolean isOver() {
+        return isOver;
+    }
+
+    boolean[] finished() {
+        return finished;
+    }
+
+    boolean runs() {
+        for (boolean one : running) {
+            if (!one) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    boolean isPending() {
+        return checkpoints.values().stream().anyMatch(one -> !one.hasEnded);
+    }
+
+    /** How many checkpoints are pending that are no savepoints. */
+    int pending() {
+        return (int) checkpoints.values().stream().filter(one -> !one.hasEnded && !one.isSavepoint()).count();
+    }
+
+    /** The newest one that is complete and no savepoint; 0: none. */
+    long newestCompleted() {
+        long newest = plan.restored;
+        for (Map.Entry<Long, Checkpoint> one : checkpoints.entrySet()) {
+            if (one.getValue().isCompleted && !one.getValue().isSavepoint()) {
+                newest = one.getKey();
+            }
+        }
+        return newest;
+    }
+
+    /** The checkpoints that the statistics know and that nobody was told of. */
+    Set<Long> unknown(AccessExecutionGraph graph) {
+        Set<Long> found = new TreeSet<>();
+        CheckpointStatsSnapshot statistics = graph.getCheckpointStatsSnapshot();
+        if (statistics != null) {
+            for (AbstractCheckpointStats one : statistics.getHistory().getCheckpoints()) {
+                if (!checkpoints.containsKey(one.getCheckpointId())) {
+                    found.add(one.getCheckpointId());
+                }
+            }
+        }
+        return found;
+    }
+
+    /** What has happened since the graph was looked at last, in the order in which it has happened. */
+    List<ObjectNode> look(AccessExecutionGraph graph) {
+        List<Timed> found = new ArrayList<>();
+        status = graph.getState();
+        CheckpointStatsSnapshot statistics = graph.getCheckpointStatsSnapshot();
+        ends(statistics, found);
+        tasks(graph, statistics, found);
+        found.sort(Comparator.comparingLong(Timed::at).thenComparingInt(Timed::order));
+        List<ObjectNode> signals = new ArrayList<>();
+        found.forEach(one -> signals.add(one.signal));
+        if (!isOver && status.isGloballyTerminalState()) {
+            isOver = true;
+            checkpoints.forEach((number, one) -> endWithJob(number, one, signals));
+            ObjectNode over = Json.tagged("job-over").put("status", status.name().toLowerCase());
+            ErrorInfo cause = graph.getFailureInfo();
+            signals.add(status == JobStatus.FAILED && cause != null ? over.put("cause", text(cause)) : over);
+        }
+        return signals;
+    }
+
+    private void endWithJob(long number, Checkpoint one, List<ObjectNode> signals) {
+        if (!one.hasEnded) {
+            one.hasEnded = true;
+            signals.add(failed(number, one));
+        }
+    }
+
+    private void ends(CheckpointStatsSnapshot statistics, List<Timed> found) {
+        if (statistics == null) {
+            return;
+        }
+        for (AbstractCheckpointStats one : statistics.getHistory().getCheckpoints()) {
+            Checkpoint checkpoint = checkpoints.get(one.getCheckpointId());
+            boolean ended = one.getStatus() != CheckpointStatsStatus.IN_PROGRESS;
+            if (checkpoint == null || checkpoint.hasEnded || !ended) {
+                continue;
+            }
+            checkpoint.hasEnded = true;
+            long at = one.getTriggerTimestamp() + Math.max(0, one.getEndToEndDuration());
+            ObjectNode signal;
+            if (one.getStatus() == CheckpointStatsStatus.COMPLETED) {
+                checkpoint.isCompleted = true;
+                checkpoint.location = ((CompletedCheckpointStats) one).getExternalPath();
+                signal =
+                        Json.tagged("checkpoint-completed")
+                                .put("checkpoint", one.getCheckpointId())
+                                .put("kind", checkpoint.kind);
+            } else {
+                signal = failed(one.getCheckpointId(), checkpoint);
+            }
+            found.add(new Timed(at, 0, signal));
+        }
+    }
+
+    private static ObjectNode failed(long number, Checkpoint checkpoint) {
+        return Json.tagged("checkpoint-failed").put("checkpoint", number).put("reason", reason(checkpoint.result));
+    }
+
+    /** Why a checkpoint has failed, as its trigger was told. */
+    private static String reason(CompletableFuture<?> result) {
+        CheckpointException failed = failure(result);
+        String name = failed == null ? null : Errors.name(failed.getCheckpointFailureReason());
+        return name == null ? "task-closing" : name; // it has failed with the tasks or with the job
+    }
+
+    /** Null: it has not failed, or for no reason that has to do with checkpoints. */
+    static CheckpointException failure(CompletableFuture<?> result) {
+        try {
+            result.get(ANSWER_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException | InterruptedException none) {
+            return null;
+        } catch (Exception failed) {
+            for (Throwable cause = failed; cause != null; cause = cause.getCause()) {
+                Throwable one = cause instanceof SerializedThrowable
+                                ? ((SerializedThrowable) cause).deserializeError(Watch.class.getClassLoader())
+                                : cause;
+                if (one instanceof CheckpointException) {
+                    return (CheckpointException) one;
+                }
+            }
+        }
+        return null;
+    }
+
+    private void tasks(AccessExecutionGraph graph, CheckpointStatsSnapshot statistics, List<Timed> found) {
+        Map<Integer, List<Integer>> restarted = new TreeMap<>();
+        Map<Integer, Long> times = new HashMap<>();
+        for (AccessExecutionJobVertex vertex : graph.getVerticesTopologically()) {
+            JobPlan.Vertex planned = planned(vertex);
+            for (AccessExecutionVertex one : vertex.getTaskVertices()) {
+                int task = planned.firstTask + one.getParallelSubtaskIndex();
+                AccessExecution now = one.getCurrentExecutionAttempt();
+                int round = 0;
+                for (int number = attempts[task]; number <= now.getAttemptNumber(); number++) {
+                    AccessExecution attempt = number == now.getAttemptNumber() ? now : earlier(one, number);
+                    if (number > attempts[task]) {
+                        states[task].clear();
+                        restarted.computeIfAbsent(round, ignored -> new ArrayList<>()).add(task);
+                        long created = attempt == null ? 0 : attempt.getStateTimestamp(ExecutionState.CREATED);
+                        times.merge(round, created, Math::min);
+                        round++;
+                    }
+                    if (attempt != null) {
+                        changes(task, attempt, number == now.getAttemptNumber(), found);
+                    }
+                }
+                attempts[task] = now.getAttemptNumber();
+                finished[task] = now.getState() == ExecutionState.FINISHED;
+                running[task] = finished[task] || now.getState() == ExecutionState.RUNNING;
+            }
+        }
+        long point = point(statistics);
+        restarted.forEach(
+                (round, tasks) -> {
+                    tasks.sort(null);
+                    ObjectNode signal = Json.tagged("job-restarted").put("checkpoint", point);
+                    signal.set("tasks", Records.runs(tasks.stream().mapToInt(Integer::intValue).toArray()));
+                    found.add(new Timed(times.get(round), 2, signal));
+                });
+    }
+
+    private static AccessExecution earlier(AccessExecutionVertex vertex, int number) {
+        for (AccessExecution one : vertex.getExecutionHistory().getHistoricalExecutions()) {
+            if (one.getAttemptNumber() == number) {
+                return one;
+            }
+        }
+        return null;
+    }
+
+    /** The checkpoint that was restored last. */
+    private static long point(CheckpointStatsSnapshot statistics) {
+        boolean none = statistics == null || statistics.getLatestRestoredCheckpoint() == null;
+        return none ? 0 : statistics.getLatestRestoredCheckpoint().getCheckpointId();
+    }
+
+    private void changes(int task, AccessExecution attempt, boolean isLast, List<Timed> found) {
+        for (ExecutionState state : SAID) {
+            long at = attempt.getStateTimestamp(state);
+            // The graph may have the state of a task that has failed before it has the cause.
+            boolean isEarly =
+                    state == ExecutionState.FAILED
+                            && isLast
+                            && attempt.getFailureInfo().isEmpty()
+                            && !status.isGloballyTerminalState();
+            if (at > 0 && !isEarly && states[task].add(state)) {
+                ObjectNode signal =
+                        Json.tagged("job-task-changed").put("task", task).put("state", state.name().toLowerCase());
+                if (state == ExecutionState.FAILED && attempt.getFailureInfo().isPresent()) {
+                    signal.put("cause", text(attempt.getFailureInfo().get()));
+                }
+                found.add(new Timed(at, SAID.indexOf(state) < 2 ? 3 : 1, signal));
+            }
+        }
+    }
+
+    private JobPlan.Vertex planned(AccessExecutionJobVertex vertex) {
+        for (JobPlan.Vertex one : plan.vertices) {
+            if (vertex.getName().endsWith(one.name())) {
+                return one;
+            }
+        }
+        throw new IllegalStateException("nobody has planned the vertex " + vertex.getName());
+    }
+
+    /** What was made to fail, if that is among the causes, else everything. */
+    private static String text(ErrorInfo error) {
+        String all = error.getExceptionAsString();
+        String made = Failures.MadeToFail.class.getName() + ": ";
+        int at = all.indexOf(made);
+        return at < 0 ? all : all.substring(at + made.length()).split("\n", 2)[0];
+    }
+}

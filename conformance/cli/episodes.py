@@ -1,0 +1,120 @@
+"""`conformance episodes`: whole jobs of engines that are programs, killed and started again."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import click
+
+from conformance import reporting
+from conformance.cli.destinations import TO_FILE, TO_FOLDER
+from conformance.cli.options import notes, out, seed_option
+from conformance.ports import UnusableImplementation, find_implementation
+from conformance.ports.episodes import EpisodesImplementation
+from conformance.reporting.status import CONFORMS, INCONCLUSIVE, INTERRUPTED, VIOLATION
+from conformance.system.text import neutral_line
+from conformance.system.writing import write_text
+
+if TYPE_CHECKING:
+    from conformance.episodes.running import Tally
+
+
+@click.command()
+@click.argument("adapters", metavar="ADAPTER...", nargs=-1, required=True)
+@click.option("--episodes", "count", type=click.IntRange(1), default=20, show_default=True, help="How many.")
+@seed_option
+@click.option(
+    "--into", "into_path", metavar="FOLDER", type=TO_FOLDER,
+    help="Keep the folders of episodes that fail: recovery data, output, logs.",
+)  # fmt: skip
+@click.option("--report", "report_path", metavar="FILE", type=TO_FILE, help="Write a page about the last adapter.")
+@click.option(
+    "--again", "again_path", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Run this episode, which was kept, five times, and no others.",
+)  # fmt: skip
+@click.option("--no-reduction", is_flag=True, help="Do not look for smaller episodes, which takes most of the time.")
+def episodes(
+    adapters: tuple[str, ...], count: int, seed: str, into_path: Path | None, report_path: Path | None,
+    again_path: Path | None, no_reduction: bool,
+) -> int:  # fmt: skip
+    """Kill whole jobs, start them again on what is left, and judge what comes out.
+
+    ADAPTER is the command of a program (docs/episodes.md), as "python adapter.py". A run without any failure comes
+    first: if it does not pass, the adapter is wrong, and not the engine (2). An episode that fails is run again five
+    times, and reduced. Ctrl-C ends the run, and shows what was run until then. If no life was restored from recovery
+    data, the result is inconclusive (3).
+    """
+    status = CONFORMS
+    with TemporaryDirectory(prefix="episodes-") as temporary:
+        for at, adapter in enumerate(adapters):
+            root = Path(temporary) if into_path is None else into_path
+            if again_path is not None:
+                status = max(status, _again(adapter, again_path, root))
+                continue
+            tally = _run(adapter, count, seed, root / str(at) if len(adapters) > 1 else root, not no_reduction,
+                         report_path)  # fmt: skip
+            if tally.interrupted:
+                return INTERRUPTED
+            if tally.failures:
+                status = VIOLATION
+            elif not tally.restores and status == CONFORMS:
+                status = INCONCLUSIVE
+    return status
+
+
+def _found(adapter: str) -> EpisodesImplementation:
+    name = adapter if adapter.startswith("episodes:") else f"episodes:{adapter}"
+    implementation = find_implementation(name)
+    if not isinstance(implementation, EpisodesImplementation):
+        raise UnusableImplementation(f"{name} has no episodes.")
+    return implementation
+
+
+def _again(adapter: str, path: Path, folder: Path) -> int:
+    """Runs one episode several times, and prints in how many of them it fails."""
+    from conformance.episodes.running import AGAIN, Episodes, read_episode
+
+    episode, implementation = read_episode(path), _found(adapter)
+    try:
+        failed, one = Episodes(implementation, folder.absolute()).again(episode)
+    finally:
+        implementation.close()
+    out.print(f"fails {failed} of {AGAIN}", markup=False)
+    if failed:
+        out.print(neutral_line(f"{one.kind[0]}: {one.said}"), markup=False, soft_wrap=True)
+    return VIOLATION if failed else CONFORMS
+
+
+def _run(adapter: str, count: int, seed: str, folder: Path, reduces: bool, report_path: Path | None) -> Tally:
+    """Runs the episodes of one adapter, and prints what they have come to."""
+    from conformance.episodes.running import Episodes, Tally
+
+    implementation, tally = _found(adapter), Tally()
+    try:
+        of = Episodes(implementation, folder.absolute(), reduces)
+        out.print(f"{neutral_line(of.description.name)} {neutral_line(of.description.version)}", markup=False)
+        of.check()
+        shown = 0
+        for number, _ in enumerate(of.search(seed, count, tally)):
+            for one in tally.failures[shown:]:
+                for line in reporting.failure_lines(one):
+                    notes.print(line, markup=False, soft_wrap=True)
+            shown = len(tally.failures)
+            if number % 50 == 49:
+                notes.print(f"{number + 1} of {count} episodes", markup=False)
+    except KeyboardInterrupt:
+        notes.print(f"interrupted after {tally.episodes} of {count} episodes", markup=False)
+        tally.interrupted = True
+    finally:
+        implementation.close()
+    for line in reporting.episode_lines(tally):
+        out.print(line, markup=False, soft_wrap=True)
+    if report_path is not None:
+        words = ["conformance", "episodes", adapter, "--episodes", str(count), "--seed", seed]
+        command = shlex.join([*words, "--report", str(report_path)])
+        page = reporting.episode_page(tally, of.description, command, [one.slug for one in of.program.properties])
+        write_text(report_path, page)
+    return tally

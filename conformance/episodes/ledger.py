@@ -1,0 +1,188 @@
+"""The ledger of an episode: that of a job, over the lives of its processes.
+
+The world goes on when a process dies: what was supplied stays supplied, and what was committed stays committed. A life
+that begins from an image begins in the world as it was when the image was taken.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from conformance import ports
+from conformance.components.pipeline.ledger import CORRUPTED, CRASHED, DUPLICATED, Ledger, Sink
+from conformance.components.pipeline.records import Records, named
+from conformance.driver import Seen
+from conformance.episodes.config import SINK, EpisodeConfig
+from conformance.ports import Transaction
+from conformance.ports.episodes import EpisodeJob, Life, Output, Row, key_among
+
+TWICE = "nothing-is-committed-twice-or-made-up"
+REPLAYS = "a-record-comes-again-only-from-a-later-life"
+SAME = "a-replayed-batch-is-the-same"
+AGAIN = "a-job-starts-again-from-its-own-recovery-data"
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What is there outside the processes."""
+
+    location: str
+    supplied: Mapping[int, int]
+    ended: frozenset[int]
+    committed: Records
+    rows: Counter[Row]
+    batches: Mapping[Transaction, ports.Runs]
+
+
+class EpisodeLedger(Ledger):
+    """Phases: *live*, *over*, *failed*, as those of a job. After *failed*, another life can begin."""
+
+    __slots__ = (
+        "again", "batches", "finished", "images", "in_life", "keys_are", "knobs", "lives", "location",
+        "promises", "rows", "stuck", "told", "waited",
+    )  # fmt: skip
+
+    def __init__(self, scenario: EpisodeConfig) -> None:
+        self.promises, self.knobs = scenario.promises, scenario.knobs
+        self.keys_are = scenario.keys
+        self.lives = 0
+        """How many lives there were before this one that the user has started again."""
+        self.location = ""
+        self.images: list[World] = []
+        self.rows: Counter[Row] = Counter()
+        """The rows that were committed when they were read last."""
+        self.batches: dict[Transaction, ports.Runs] = {}
+        """By batch, what has come out."""
+        self.finished = False
+        """Whether a life has finished, and nothing was supplied since."""
+        self.stuck = False
+        """Whether the engine has stopped to make progress, which is no verdict."""
+        self.in_life: dict[Transaction, Records] = {}
+        """By life, what it has committed."""
+        self.waited = self.again = False
+        """What the drain has done."""
+        self.told: list[Life] = []
+        """What each life has said of itself, as far as it was asked."""
+        super().__init__(scenario, frozenset(), {})
+
+    # ---- queries -----------------------------------------------------------------------------------------------------
+    def started(self) -> EpisodeJob:
+        """Returns the configuration of the port of this life."""
+        return EpisodeJob(self.config, self.keys_are, self.knobs, self.location)
+
+    def can_start_again(self) -> bool:
+        """Returns whether a life can begin on what is left."""
+        return not self.finished or self.promises.continues
+
+    def is_committed(self) -> bool:
+        """Returns whether the rows are committed that can be read now."""
+        return self.promises.committed or self.status is ports.JobStatus.FINISHED
+
+    def owed(self) -> Counter[int]:
+        """Returns by key how many records were supplied."""
+        found: Counter[int] = Counter()
+        for split, many in self.supplied.items():
+            found.update(key_among(ports.record(split, position), self.keys_are) for position in range(many))
+        return found
+
+    # ---- what happens ------------------------------------------------------------------------------------------------
+    def world(self, location: str = "") -> World:
+        """Returns what is there outside the processes."""
+        committed = self.sinks[SINK].records.copy()
+        return World(
+            location, dict(self.supplied), frozenset(self.ended), committed, Counter(self.rows), dict(self.batches)
+        )
+
+    def take_image(self, seen: Seen[str]) -> None:
+        """Notes what a life can begin from, also later."""
+        if seen.value:
+            self.images.append(self.world(seen.value))
+
+    def start_again(self, seen: Seen[str], parallelism: int, image: int) -> None:
+        """Notes that a life begins on what is left, or on an image."""
+        world = self.images[image - 1] if image else self.world(seen.value)
+        vertices = tuple(replace(one, parallelism=parallelism) for one in self.config.vertices)
+        ended: set[int] = set() if self.finished else set(world.ended)
+        self.begin_job(replace(self.config, vertices=vertices))
+        self.lives += 1
+        self.location = world.location
+        self.supplied, self.ended, self.rows = dict(world.supplied), ended, Counter(world.rows)
+        self.sinks = {SINK: Sink(world.committed.copy())}
+        self.batches = dict(world.batches)
+        self.in_life = {}
+        self.finished = False
+
+    def settled(self, seen: Seen[bool], until: str) -> None:
+        """Notes whether the engine has come to that."""
+        super().settled(seen, until)
+        self.waited |= self.closing
+        self.stuck |= not seen.value and until == ports.Until.OVER.value
+
+    def read(self, seen: Seen[tuple[Row, ...]], sink: int) -> None:
+        """Notes what is in the output."""
+        if self.is_committed():
+            self.rows = Counter(seen.value)
+
+    def tell(self, seen: Seen[Life]) -> None:
+        """Notes what a life says of itself."""
+        self.told.append(seen.value)
+
+    def arm(self, seen: Seen[bool], place: str, kind: str, nth: int) -> None:
+        """Notes that a life is to die."""
+
+    # ---- signals -----------------------------------------------------------------------------------------------------
+    def hear(self, signals: list[ports.Signal]) -> None:
+        """Notes what the job says, in this order."""
+        for signal in signals:
+            if (heard := _HEARS.get(type(signal))) is not None:
+                heard(self, signal)
+
+    def _rows_came(self, signal: ports.Committed) -> None:
+        sink = self.sinks[SINK]
+        twice = sink.records.add(signal.records)
+        if twice and self.promises.output is Output.EXACTLY_ONCE:
+            self.say(TWICE, DUPLICATED, "each record comes out once", f"{named(twice)}: twice")
+        if self.promises.output is Output.ONCE_PER_BATCH:
+            before = self.batches.setdefault(signal.transaction, signal.records)
+            if before != signal.records:
+                other, now = (named(ports.records_of(one)) for one in (before, signal.records))
+                batch = f"batch {signal.transaction.checkpoint}"
+                self.say(SAME, CORRUPTED, f"{batch} is the same if it is written again: {other}", f"it is {now}")
+        here = self.in_life.setdefault(signal.transaction, Records()).add(signal.records)
+        if here and self.promises.output is Output.AT_LEAST_ONCE and self.promises.committed and not self._restarts():
+            self.say(
+                REPLAYS, DUPLICATED, "only a later life writes a record again", f"{named(here)}: twice in one life"
+            )
+        paths = self.graph.paths[SINK]
+        for run in signal.records:
+            split = ports.split_of(run.last)
+            if split not in paths or run.first < 0 or run.last >= ports.record(split, self.supplied[split]):
+                self.say(TWICE, CORRUPTED, "only what was supplied comes out", named([run.last]))
+
+    def _restarts(self) -> bool:
+        return self.promises.restarts and self.failures.count > 0
+
+    def _died(self, signal: ports.FaultStruck) -> None:
+        self.failures.count += 1
+        self.failures.credit += 1
+
+    def _ended(self, signal: ports.JobOver) -> None:
+        if signal.status is ports.JobStatus.FAILED and (self.lives or self.attempt):
+            self.status, self.phase = signal.status, "over" if self.phase == "live" else self.phase
+            self.say(AGAIN, CRASHED, "a life starts on what the one before has left", f"it ended: {signal.cause}")
+            return
+        Ledger._over(self, signal)
+        self.finished |= signal.status is ports.JobStatus.FINISHED
+
+
+_HEARS: Mapping[type, Callable[[EpisodeLedger, Any], None]] = {
+    ports.Committed: EpisodeLedger._rows_came,
+    ports.FaultStruck: EpisodeLedger._died,
+    ports.JobRestarted: EpisodeLedger._restarted,
+    ports.JobOver: EpisodeLedger._ended,
+}

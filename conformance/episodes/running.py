@@ -1,0 +1,224 @@
+"""Runs episodes, one after the other, and says what they have come to. Two runs of one episode need not be alike."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from conformance.driver import Components, Program
+from conformance.driver.own_rules import ANSWERS
+from conformance.driver.run import Run, run_scenario
+from conformance.episodes import COMPONENT, steps
+from conformance.episodes.drawing import Episode, draw, plain
+from conformance.episodes.reducing import Reduction, reduce_episode
+from conformance.ports import FaultStruck, Outcome, Until, UnusableImplementation
+from conformance.ports.episodes import EpisodesImplementation
+from conformance.scenarios import Finding, Scenario, decode_scenario, encode_scenario, read_text
+
+AGAIN = 5
+"""How often an episode that has failed is run again."""
+KILLED = "killed from outside"
+_STUCK = "stuck"
+_OVER = steps.settle(Until.OVER.value)
+
+
+@dataclass(slots=True)
+class Result:
+    """What one run of an episode has come to."""
+
+    slug: str = ""
+    """The property that is broken; empty: none."""
+    failure_class: str = ""
+    said: str = ""
+    """What was owed, and what was observed."""
+    stuck: bool = False
+    """Whether there was no progress any more, which is no verdict."""
+    lives: int = 0
+    restores: int = 0
+    """How many lives were restored from recovery data, as user code says."""
+    images: int = 0
+    """How many lives began from an image."""
+    deaths: Counter[str] = field(default_factory=Counter)
+    """By place in user code, or `KILLED`, as words: how often a life ended so."""
+    exercised: frozenset[str] = frozenset()
+    cpu: float = 0.0
+    """CPU seconds of the engine and the adapter."""
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """Returns what must be equal so that two runs have failed in the same way."""
+        return (self.slug, self.failure_class) if self.slug else (_STUCK, "") if self.stuck else ("", "")
+
+
+@dataclass(slots=True)
+class Failure:
+    """An episode that has failed, and what became of it when it was run again."""
+
+    number: int
+    episode: Episode
+    first: Result
+    folder: Path
+    """The evidence: the folder of the job, its recovery data, output and logs, and the episode."""
+    again: int = 0
+    """In how many of the further runs it failed in the same way."""
+    runs: int = AGAIN
+    reduction: Reduction | None = None
+
+
+@dataclass(slots=True)
+class Tally:
+    """All episodes so far."""
+
+    episodes: int = 0
+    interrupted: bool = False
+    """Whether the user has ended the run before all episodes were run."""
+    lives: int = 0
+    restores: int = 0
+    restored_episodes: int = 0
+    """In how many episodes a life was restored from recovery data."""
+    images: int = 0
+    slow: int = 0
+    """How many stopped to make progress, and did not when they were run again."""
+    cpu: float = 0.0
+    deaths: Counter[str] = field(default_factory=Counter)
+    violations: Counter[str] = field(default_factory=Counter)
+    exercised: Counter[str] = field(default_factory=Counter)
+    failures: list[Failure] = field(default_factory=list)
+
+    def add(self, one: Result) -> None:
+        """Adds the first run of an episode."""
+        self.episodes += 1
+        self.lives += one.lives
+        self.restores += one.restores
+        self.images += one.images
+        self.restored_episodes += bool(one.restores)
+        self.cpu += one.cpu
+        self.deaths += one.deaths
+        self.exercised.update(one.exercised)
+
+
+class Episodes:
+    """Runs episodes of one engine."""
+
+    def __init__(self, implementation: EpisodesImplementation, folder: Path, reduces: bool = True) -> None:
+        """`folder`: where the evidence of failures is kept. Raises: UnusableImplementation if the adapter does not say
+        what it is."""
+        self.implementation, self.folder, self.reduces = implementation, folder, reduces
+        self.description = implementation.describe()
+        implementation.root = folder / "runs"
+        self.program = Program(COMPONENT, implementation)
+
+    def check(self) -> Result:
+        """Runs an episode without any failure.
+
+        Raises: UnusableImplementation if it does not pass: then the adapter or its job is wrong, and not the engine.
+        """
+        found = self.run(plain(self.description))
+        if found.kind != ("", ""):
+            what = found.said or "nothing happens any more, and the job is not over"
+            raise UnusableImplementation(
+                f"A run without any failure does not pass, so the adapter or its job is wrong: {found.kind[0]}: {what}."
+            )
+        return found
+
+    def run(self, episode: Episode, keep: Path | None = None) -> Result:
+        """Runs an episode once. `keep`: where its folder is moved if it fails."""
+        before = _cpu()
+        done = run_scenario(self.program, episode.config, episode.steps, record=True)
+        folder = self.implementation.end_run()
+        found = self._result(done, folder)
+        found.cpu = _cpu() - before
+        if keep is not None and found.kind != ("", ""):
+            keep.parent.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(keep, ignore_errors=True)
+            shutil.move(folder, keep)
+            self._write(keep, episode, found)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+        return found
+
+    def _result(self, done: Run, folder: Path) -> Result:
+        found = Result(lives=len(list(folder.glob("life-*.log"))))
+        found.restores = sum("restored\n" in one.read_text("utf-8") for one in folder.glob("life-*.notes"))
+        found.exercised = frozenset(self.program.exercised(done.exercised))
+        for one in done.entries:
+            if not isinstance(one.outcome, Outcome):
+                continue
+            struck = [signal for signal in one.outcome.signals if type(signal) is FaultStruck]
+            found.deaths.update(f"died at {signal.place}" for signal in struck)
+            if one.step == steps.kill() and not one.closing:
+                found.deaths[KILLED] += 1
+            if one.step[0] == steps.start_again.name and one.step[2]:
+                found.images += 1
+            found.stuck |= one.closing and one.step == _OVER and one.outcome.value is False
+        if (broken := done.violation) is not None:
+            if broken.property.slug == ANSWERS:
+                raise UnusableImplementation(broken.broken.observed)
+            found.slug, found.failure_class = broken.property.slug, broken.broken.failure_class.value
+            found.said = f"{broken.broken.owed}; {broken.broken.observed}"
+        found.stuck &= not found.slug
+        return found
+
+    def again(self, episode: Episode) -> tuple[int, Result]:
+        """Runs an episode several times. Returns in how many of them it failed, and the first that did, or the last."""
+        found = [self.run(episode) for _ in range(AGAIN)]
+        failed = [one for one in found if one.kind != ("", "")]
+        return len(failed), (failed or found)[0]
+
+    def episode(self, seed: str, number: int) -> Episode:
+        """Returns the episode with this number."""
+        return draw(self.description, f"{seed}/{number}")
+
+    def search(self, seed: str, count: int, tally: Tally) -> Iterator[Result]:
+        """Runs so many episodes, and yields what the first run of each has come to. Adds it to the tally first."""
+        for number in range(count):
+            episode, place = self.episode(seed, number), self.folder / f"episode-{number:04}"
+            first = self.run(episode, place)
+            tally.add(first)
+            if first.kind != ("", ""):
+                self._failed(tally, number, episode, first, place)
+            yield first
+
+    def _failed(self, tally: Tally, number: int, episode: Episode, first: Result, place: Path) -> None:
+        """Runs an episode again that has failed. Without progress, it counts only if it happens again twice."""
+        runs = 2 if first.stuck else AGAIN
+        again = sum(self.run(episode).kind == first.kind for _ in range(runs))
+        if first.stuck and again < runs:
+            tally.slow += 1
+            return
+        failure = Failure(number, episode, first, place, again, runs)
+        tally.failures.append(failure)
+        tally.violations[first.kind[0]] += 1
+        if again and self.reduces and not first.stuck:
+            failure.reduction = reduce_episode(episode, self.description, lambda one: self.run(one).kind == first.kind)
+            minimal = place / "minimal.json"
+            minimal.write_text(self._text(failure.reduction.episode, first), encoding="utf-8")
+
+    def _text(self, episode: Episode, found: Result) -> str:
+        finding = Finding(found.kind[0], found.failure_class or _STUCK, self.implementation.name)
+        return encode_scenario(Scenario(COMPONENT.name, episode.config, episode.steps, finding))
+
+    def _write(self, folder: Path, episode: Episode, found: Result) -> None:
+        (folder / "episode.json").write_text(self._text(episode, found), encoding="utf-8")
+        (folder / "finding.txt").write_text(
+            f"{found.kind[0]}: {found.said or 'no progress any more'}\n", encoding="utf-8"
+        )
+
+
+def read_episode(path: Path) -> Episode:
+    """Returns an episode that was kept. Raises: SchemaError; OSError if the file cannot be read."""
+    found = decode_scenario(read_text(path), VOCABULARY, str(path))
+    return Episode(found.config, found.steps)
+
+
+VOCABULARY = Components("conformance.episodes.running:VOCABULARY", (COMPONENT,))
+"""Episodes and nothing else."""
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

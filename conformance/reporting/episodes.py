@@ -1,0 +1,98 @@
+"""Shows what episodes have come to: as lines for a screen, and as a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from conformance.ports.episodes import Description
+from conformance.reporting.markdown import cell
+from conformance.system.text import neutral_line
+
+if TYPE_CHECKING:  # its component is imported only by the command that needs it
+    from conformance.episodes.running import Failure, Tally
+
+Row = tuple[str, str]
+_WIDTH = 80
+
+
+def verdict(one: Failure) -> str:
+    """Returns how sure a failure is: in how many of the further runs it failed in the same way."""
+    if not one.again:
+        return f"seen once, in none of {one.runs} further runs"
+    return f"again in {one.again} of {one.runs} runs"
+
+
+def summary(tally: Tally) -> list[Row]:
+    """Returns what was run, as pairs of words and figures."""
+    many = max(1, tally.episodes)
+    rows = [
+        ("episodes", f"{tally.episodes:,}"),
+        ("lives", f"{tally.lives:,}"),
+        ("restores from recovery data", f"{tally.restores:,} (in {tally.restored_episodes:,} episodes)"),
+        ("lives that began from an image", f"{tally.images:,}"),
+        ("CPU seconds per episode", f"{tally.cpu / many:.2f}"),
+        ("stopped once and went on when run again", f"{tally.slow:,}"),
+    ]
+    rows += [(words, f"{count:,}") for words, count in tally.deaths.most_common()]
+    rows += [(f"violations of {slug}", f"{count:,}") for slug, count in tally.violations.most_common()]
+    if not tally.violations:
+        rows.append(("violations", "0"))
+    return rows
+
+
+def episode_lines(tally: Tally) -> Iterator[str]:
+    """Yields the table at the end of a command, and each failure."""
+    for words, figure in summary(tally):
+        yield f"{words:<55} {figure}"[:_WIDTH]
+    if not tally.restores:
+        yield "Not exercised: no life was restored from recovery data."
+    for one in tally.failures:
+        yield ""
+        yield from failure_lines(one)
+
+
+def failure_lines(one: Failure) -> Iterator[str]:
+    """Yields what is known of a failure."""
+    yield f"episode {one.number}: {one.first.kind[0]} ({verdict(one)})"
+    if one.first.said:
+        yield f"  {neutral_line(one.first.said)}"
+    if one.reduction is not None:
+        yield f"  reduced in {one.reduction.runs} runs; fails {one.reduction.fails} of {one.reduction.tries}:"
+        yield from (f"  {line}" for line in steps_of(one))
+    yield f"  kept in {neutral_line(str(one.folder))}"
+
+
+def steps_of(one: Failure) -> Iterator[str]:
+    """Yields the smallest known episode."""
+    episode = one.episode if one.reduction is None else one.reduction.episode
+    config = episode.config
+    knobs = ", ".join(f"{name} {value}" for name, value in config.knobs.items())
+    yield f"splits {config.splits}, parallelism {config.parallelism}, keys {config.keys}; {knobs or 'no knobs'}"
+    yield from (json.dumps(msgspec.to_builtins(step)) for step in episode.steps)
+
+
+def episode_page(tally: Tally, description: Description, command: str, exercised: Sequence[str]) -> str:
+    """Returns a page in Markdown. `command`: the one that writes it; `exercised`: all properties, in their order."""
+    lines = [
+        f"# Episodes of {cell(description.name)} {cell(description.version)}".rstrip(), "",
+        "Whole jobs are killed at places in user code or from outside, and started again on what is left, with other"
+        " parallelisms; knobs are drawn. [docs/episodes.md](../docs/episodes.md) says what an episode is. Two runs need"
+        " not be alike, so these figures are those of one run.", "",
+        f"Written by `{command}`" + (", which was interrupted." if tally.interrupted else "."), "",
+        "| | |", "|---|--:|",
+        *(f"| {cell(words)} | {cell(figure)} |" for words, figure in summary(tally)), "",
+        "Knobs: " + "; ".join(f"{name}: {', '.join(map(str, dict.fromkeys(values)))}"
+                              for name, values in description.knobs.items()) + ".", "",
+        "| property | episodes that put it to the test | violations |", "|---|--:|--:|",
+        *(f"| `{slug}` | {tally.exercised[slug]:,} | {tally.violations[slug]:,} |" for slug in exercised), "",
+    ]  # fmt: skip
+    if not tally.restores:
+        lines += ["Not exercised: no life was restored from recovery data.", ""]
+    for one in tally.failures:
+        lines += [f"## Episode {one.number}: {one.first.kind[0]}", "", f"{verdict(one)}. {cell(one.first.said)}", ""]
+        lines += ["```", *steps_of(one), "```", ""]
+    return "\n".join(lines)

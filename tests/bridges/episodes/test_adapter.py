@@ -1,0 +1,62 @@
+"""What an adapter does wrong is said of the adapter, and not of the engine."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.bridges.episodes import Episodes, episodes
+from conformance.bridges.episodes.adapter import Adapter
+from conformance.ports import UnusableImplementation
+from conformance.ports.episodes import EpisodesImplementation, Row
+from tests.bridges.episodes.tiny import command
+
+
+def speaking(folder: Path, says: str) -> Adapter:
+    """An adapter that prints the same whatever it is asked for."""
+    program = folder / "adapter.py"
+    program.write_text(f"print({says!r})", encoding="utf-8")
+    return Adapter((sys.executable, "-S", "-E", str(program)))
+
+
+def test_a_description_has_known_fields(tmp_path: Path) -> None:
+    with pytest.raises(UnusableImplementation, match="describe"):
+        _ = speaking(tmp_path, '{"name": "x", "colour": "red"}').description
+
+
+def test_a_command_is_words(tmp_path: Path) -> None:
+    adapter = speaking(tmp_path, '{"not": "words"}')
+    with pytest.raises(UnusableImplementation, match="list of words"):
+        adapter.start(tmp_path, tmp_path, 1)
+    assert speaking(tmp_path, '["a", "b"]').start(tmp_path, tmp_path, 1) == [["a", "b"]]
+    assert speaking(tmp_path, '[["a"], ["b"]]').start(tmp_path, tmp_path, 1) == [["a"], ["b"]]
+
+
+def test_rows_are_lists_and_a_line_that_was_cut_is_none(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "a").write_text("[1, 2, 3]\n[1, 2, 4, 7]\n[1, 2", encoding="utf-8")
+    adapter = speaking(tmp_path, json.dumps({"name": "x", "rows": "out/*"}))
+    assert adapter.rows(tmp_path) == (Row(1, 2, 3), Row(1, 2, 4, 7))
+    (tmp_path / "out" / "a").write_text("{}\n", encoding="utf-8")
+    with pytest.raises(UnusableImplementation, match="a row is"):
+        adapter.rows(tmp_path)
+
+
+def test_a_command_that_fails_says_what_it_printed(tmp_path: Path) -> None:
+    with pytest.raises(UnusableImplementation, match="status 1"):
+        Adapter((sys.executable, "-S", "-c", "raise SystemExit('no')")).prepare(tmp_path, tmp_path)
+    with pytest.raises(UnusableImplementation, match="there-is-no-such-program"):
+        _ = Adapter(("there-is-no-such-program",)).description
+
+
+def test_an_engine_is_found_by_its_command() -> None:
+    found = episodes(" ".join(command("cut")))
+    assert isinstance(found, EpisodesImplementation)
+    assert found.describe().name == "tiny cut"
+    assert list(found.components()) == ["episode"]
+    with pytest.raises(UnusableImplementation, match="episodes:COMMAND"):
+        episodes(" ")
+    assert not Episodes(("x",)).capabilities

@@ -1,0 +1,236 @@
+"""Drawing, running again, reducing and showing episodes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from conformance.bridges.episodes import Episodes as Engine
+from conformance.cli import main
+from conformance.episodes import COMPONENT, EpisodeConfig, steps
+from conformance.episodes.config import SINK
+from conformance.episodes.drawing import Episode, draw, plain
+from conformance.episodes.reducing import TRIES, candidates, reduce_episode
+from conformance.episodes.running import Episodes, Failure, Result, Tally, read_episode
+from conformance.ports import UnusableImplementation
+from conformance.ports.episodes import Description, Output, Promises, UserPlace
+from conformance.ports.registry import registered_names
+from conformance.reporting import episode_lines, episode_page
+from conformance.scenarios import Step
+from tests.bridges.episodes.tiny import command, tiny
+
+ROOT = Path(__file__).resolve().parents[3]
+PROMISES = Promises(Output.EXACTLY_ONCE, False, True, True, True)
+DESCRIPTION = Description(
+    "x", "1", PROMISES, {"every": (1, 4), "files": (1, 2, 3)}, (UserPlace.COUNT,), checkpoints=True
+)
+
+
+def test_a_seed_says_which_episode_it_is() -> None:
+    drawn = [draw(DESCRIPTION, f"a/{number}") for number in range(60)]
+    assert drawn == [draw(DESCRIPTION, f"a/{number}") for number in range(60)]
+    assert {step[0] for one in drawn for step in one.steps} == {kind.name for kind in COMPONENT.steps} - {
+        "life", "resources",
+    }  # fmt: skip
+    assert all(COMPONENT.complaint(step) is None for one in drawn for step in one.steps)
+
+
+def test_nothing_is_drawn_that_was_not_promised() -> None:
+    modest = Description("x")
+    drawn = [draw(modest, f"a/{number}") for number in range(60)]
+    names = {step[0] for one in drawn for step in one.steps}
+    assert not names & {"fault", "image", "end"}
+    assert all(
+        step[1:] == (one.config.parallelism, 0) for one in drawn for step in one.steps if step[0] == "start_again"
+    )
+    assert plain(modest).config.parallelism == 1
+
+
+LARGE = Episode(
+    EpisodeConfig(3, 2, 8, {"every": 4, "files": 3}, PROMISES),
+    (
+        steps.supply(0, 55), steps.supply(2, 34), steps.advance(20), steps.kill(), steps.start_again(2, 0),
+        steps.supply(1, 21), steps.fault("count", "ends", 13), steps.settle("idle"), steps.rows(SINK), steps.kill(),
+        steps.start_again(3, 0), steps.supply(0, 8),
+    ),
+)  # fmt: skip
+
+
+def _kills_after(one: Episode, records: int) -> bool:
+    """Fails if a life dies or is killed after so many records were supplied."""
+    supplied = 0
+    for step in one.steps:
+        supplied += step[2] if step[0] == "supply" else 0
+        if step[0] in ("kill", "fault") and supplied >= records:
+            return True
+    return False
+
+
+def test_a_reduction_takes_everything_away_that_does_not_matter() -> None:
+    found = reduce_episode(LARGE, DESCRIPTION, lambda one: _kills_after(one, 5), 3_000)
+    assert found.fails == TRIES
+    assert found.episode.config == EpisodeConfig(1, 1, 1, {"every": 1, "files": 1}, PROMISES)
+    assert [step[0] for step in found.episode.steps] == ["supply", "kill"]
+    assert found.episode.steps[0] == steps.supply(0, 5)
+
+
+def test_a_reduction_keeps_within_its_budget() -> None:
+    runs: list[Episode] = []
+
+    def never(one: Episode) -> bool:
+        runs.append(one)
+        return False
+
+    found = reduce_episode(LARGE, DESCRIPTION, never, 10)
+    assert found.episode == LARGE
+    assert found.fails == 0
+    assert len(runs) == found.runs <= 10 + TRIES
+
+
+def test_a_place_takes_the_place_of_a_time() -> None:
+    found = {step for one in candidates(LARGE, DESCRIPTION) for step in one.steps if step[0] == "fault"}
+    assert {steps.fault("count", "ends", nth) for nth in (21, 5)} <= found
+
+
+def test_an_honest_engine_passes_and_its_restores_are_counted(tmp_path: Path) -> None:
+    with tiny("two-phase") as engine:
+        of, tally = Episodes(engine, tmp_path), Tally()
+        of.check()
+        list(of.search("1", 2, tally))
+    assert not tally.failures
+    assert tally.restores
+    assert tally.lives > 2
+    assert tally.deaths
+    assert list(tmp_path.glob("runs/*")) == []
+
+
+def test_a_failure_is_run_again_reduced_and_kept(tmp_path: Path) -> None:
+    with tiny("cut", "doubled", 0.5) as engine:
+        of, tally = _Few(engine, tmp_path), Tally()
+        list(of.search("", 1, tally))
+    (failure,) = tally.failures
+    assert failure.first.slug == "nothing-is-committed-twice-or-made-up"
+    assert failure.again == failure.runs == 5
+    assert failure.reduction is None
+    assert {"episode.json", "finding.txt", "job", "life-0.log"} <= {one.name for one in failure.folder.iterdir()}
+    assert any("again in 5 of 5 runs" in line for line in episode_lines(tally))
+
+
+class _Few(Episodes):
+    """Draws an episode of two lives, and reduces nothing."""
+
+    def __init__(self, implementation: Engine, folder: Path) -> None:
+        super().__init__(implementation, folder, reduces=False)
+
+    def episode(self, seed: str, number: int) -> Episode:
+        made: tuple[Step, ...] = (
+            steps.supply(0, 5), steps.settle("idle"), steps.kill(), steps.start_again(1, 0), steps.supply(0, 5),
+        )  # fmt: skip
+        return Episode(EpisodeConfig(knobs={"every": 1}, promises=self.description.promises), made)
+
+
+def test_an_adapter_whose_plain_run_fails_is_accused_itself(tmp_path: Path) -> None:
+    with tiny("cut", "plain", 0.5) as engine, pytest.raises(UnusableImplementation, match="without any failure"):
+        Episodes(engine, tmp_path).check()
+
+
+def test_who_is_stuck_is_a_finding_only_if_that_happens_again(tmp_path: Path) -> None:
+    with tiny("cut", "hangs", 1.5) as engine:
+        of, tally = _Few(engine, tmp_path), Tally()
+        list(of.search("", 1, tally))
+        assert tally.violations == {"stuck": 1}
+    with tiny("cut", "", 5.0) as engine:
+        others, tally = _Few(engine, tmp_path), Tally()
+        others._failed(tally, 0, others.episode("", 0), Result(stuck=True), tmp_path)
+    assert (tally.slow, tally.failures) == (1, [])
+
+
+def _made_up() -> Tally:
+    tally = Tally()
+    first = Result("the-state-is-the-recount", "lost", "key 0 has 31 records; it is 29", lives=3, restores=2)
+    first.deaths["died at count"] += 2
+    tally.add(first)
+    tally.violations[first.slug] += 1
+    tally.failures.append(Failure(0, LARGE, first, Path("folder"), 0))
+    return tally
+
+
+def test_the_table_fits_a_screen_and_says_what_was_seen_once() -> None:
+    lines = list(episode_lines(_made_up()))
+    assert all(len(line) <= 80 for line in lines)
+    assert any("seen once, in none of 5 further runs" in line for line in lines)
+    assert "Not exercised: no life was restored from recovery data." in list(episode_lines(Tally()))
+    page = episode_page(_made_up(), DESCRIPTION, "conformance episodes x", ["the-state-is-the-recount"])
+    assert "| `the-state-is-the-recount` | 0 | 1 |" in page
+
+
+def test_each_rule_is_in_a_page() -> None:
+    pages = "".join((ROOT / "docs" / name).read_text("utf-8") for name in ("episodes.md", "specification/pipeline.md"))
+    for one in COMPONENT.properties:
+        assert f'id="{one.invariant}"' in pages or one.invariant in ("I-90", "I-93"), one.slug
+
+
+def test_the_command_says_what_it_has_found(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    if "episodes" not in registered_names():
+        pytest.skip("the entry point is newer than the installation: install it again")
+    words = " ".join(command("two-phase"))
+    with pytest.raises(SystemExit) as ended:
+        main(["episodes", words, "--episodes", "1", "--seed", "1", "--report", str(tmp_path / "page.md")])
+    assert ended.value.code in (0, 3)
+    assert "restores from recovery data" in capsys.readouterr().out
+    assert "# Episodes of tiny two-phase" in (tmp_path / "page.md").read_text("utf-8")
+
+
+def test_a_kept_episode_is_run_again(tmp_path: Path) -> None:
+    with tiny("cut", "state", 0.5) as engine:
+        of, tally = _Few(engine, tmp_path), Tally()
+        list(of.search("", 1, tally))
+        episode = read_episode(tally.failures[0].folder / "episode.json")
+        assert episode == of.episode("", 0)
+        failed, one = of.again(episode)
+    assert (failed, one.slug) == (5, "the-state-is-the-recount")
+
+
+BYTEWAX = (sys.executable, "-B", str(ROOT / "examples" / "bytewax" / "adapter.py"))
+KNOBS = {"interval": 0, "batch": 3, "backup": 0, "stores": 1, "files": 2, "processes": 1}
+TWO_LIVES = (
+    steps.supply(0, 34), steps.supply(1, 21), steps.fault("count", "ends", 34), steps.settle("idle"), steps.kill(),
+    steps.start_again(2, 0), steps.supply(0, 5),
+)  # fmt: skip
+
+
+def _on_bytewax(root: Path) -> Result:
+    pytest.importorskip("bytewax", reason="pip install '.[bytewax]'")
+    engine = Engine(BYTEWAX, 3.0)
+    try:
+        of = Episodes(engine, root)
+        config = replace(plain(of.description).config, parallelism=1, knobs=KNOBS)
+        return of.run(Episode(config, TWO_LIVES))
+    finally:
+        engine.close()
+
+
+def test_bytewax_keeps_its_promises(tmp_path: Path) -> None:
+    found = _on_bytewax(tmp_path)
+    assert found.kind == ("", "")
+    assert found.restores
+
+
+@pytest.mark.slow  # a second each, and another engine
+@pytest.mark.parametrize(
+    ("bug", "slug"),
+    [
+        ("skips", "a-job-finishes-when-all-is-committed"),
+        ("reads again", "nothing-is-committed-twice-or-made-up"),
+        ("forgets", "the-state-is-the-recount"),
+        ("keeps output", "nothing-is-committed-twice-or-made-up"),
+    ],
+)
+def test_a_bug_in_a_job_on_bytewax_is_found(
+    bug: str, slug: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("EPISODE_BUG", bug)
+    assert _on_bytewax(tmp_path).slug == slug

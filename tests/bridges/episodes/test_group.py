@@ -1,0 +1,59 @@
+"""The processes of a life are one group: they stand still together, are killed together, and are never left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from conformance.bridges.episodes.group import Group
+
+SLEEPS = [sys.executable, "-S", "-E", "-c", "import time; time.sleep(600)"]
+FAILS = [sys.executable, "-S", "-E", "-c", "raise SystemExit(3)"]
+
+
+def test_a_group_stands_still_goes_on_and_is_killed(tmp_path: Path) -> None:
+    group = Group([SLEEPS, SLEEPS], tmp_path, tmp_path / "log", dict(os.environ))
+    assert group.statuses() == [None, None]
+    assert group.stop()
+    assert set(group._states()) <= set("tT")
+    group.go_on()
+    group.kill()
+    assert group.statuses() == [-signal.SIGKILL] * 2
+    assert list(group._states()) == []
+
+
+def test_the_end_of_one_process_is_seen(tmp_path: Path) -> None:
+    group = Group([SLEEPS, FAILS], tmp_path, tmp_path / "log", dict(os.environ))
+    group._processes[1].wait()
+    assert group.statuses() == [None, 3]
+    group.kill()
+
+
+def test_what_a_life_has_started_is_killed_with_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "held")
+    starts = f"import subprocess; subprocess.run({['sh', '-c', 'exec sleep 600 > held']!r})"
+    group = Group([[sys.executable, "-S", "-E", "-c", starts]], tmp_path, tmp_path / "log", dict(os.environ))
+    with (tmp_path / "held").open() as held:
+        group.kill()
+        assert held.read() == ""
+
+
+def test_nothing_is_left_behind_by_a_suite_that_was_killed(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "held")
+    program = f"""
+import os, signal
+from pathlib import Path
+from conformance.bridges.episodes.group import Group
+folder = Path({str(tmp_path)!r})
+group = Group([["sh", "-c", "exec sleep 600 > held"]], folder, folder / "log", dict(os.environ))
+open(folder / "held").close()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    held = os.open(tmp_path / "held", os.O_RDONLY | os.O_NONBLOCK)
+    subprocess.run([sys.executable, "-c", program], check=False)
+    os.set_blocking(held, True)
+    assert os.read(held, 1) == b""
+    os.close(held)

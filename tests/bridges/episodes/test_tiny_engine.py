@@ -1,0 +1,97 @@
+"""Episodes on a tiny engine: an honest one is accused of nothing, and each bug breaks the rule that is about it."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from conformance.episodes import steps
+from conformance.episodes.config import SINK
+from conformance.ports import FaultStruck, JobOver, JobRestarted, Outcome
+from conformance.ports.episodes import Life
+from tests.bridges.episodes.tiny import run, tiny
+
+COUNT = steps.fault("count", "ends", 13)
+LIVES = (
+    steps.supply(0, 21), steps.supply(1, 13), COUNT, steps.settle("idle"), steps.rows(SINK), steps.life(),
+    steps.image(), steps.kill(), steps.rows(SINK), steps.start_again(2, 0), steps.supply(0, 5), steps.settle("idle"),
+    steps.rows(SINK),
+)  # fmt: skip
+FROM_IMAGE = (*LIVES, steps.kill(), steps.start_again(1, 1))
+AFTER_THE_END = (
+    *LIVES, steps.end(0), steps.settle("over"), steps.rows(SINK), steps.kill(), steps.start_again(1, 0),
+    steps.supply(1, 8),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["cut", "two-phase", "batches", "appends"])
+@pytest.mark.parametrize("scenario", [LIVES, FROM_IMAGE, AFTER_THE_END], ids=["left", "image", "after the end"])
+def test_an_honest_engine_is_accused_of_nothing(mode: str, scenario: tuple[tuple[object, ...], ...]) -> None:
+    with tiny(mode) as engine:
+        found = run(engine, scenario)
+    assert found.violation is None
+    outcomes = [one.outcome for one in found.entries if isinstance(one.outcome, Outcome)]
+    signals = [type(signal) for one in outcomes for signal in one.signals]
+    assert [signals.count(one) for one in (FaultStruck, JobRestarted)] == [1, 1]
+    assert JobOver in signals
+    assert any(isinstance(one.value, Life) and one.value.restored and one.value.completed for one in outcomes)
+
+
+THROWN = (steps.supply(0, 21), steps.fault("sink-after", "throws", 8), steps.settle("idle"))
+CRASHED = (steps.supply(0, 5), steps.settle("idle"), steps.kill(), steps.start_again(1, 0), steps.supply(0, 21))
+"""A bug that shows in a life that restores."""
+REPLAYED = (steps.supply(0, 21), steps.fault("sink-after", "ends", 2), steps.settle("idle"))
+BUGS = [
+    ("cut", "lost", CRASHED, "a-job-finishes-when-all-is-committed"),
+    ("cut", "doubled", CRASHED, "nothing-is-committed-twice-or-made-up"),
+    ("cut", "state", CRASHED, "the-state-is-the-recount"),
+    ("cut", "refuses", THROWN, "a-job-starts-again-from-its-own-recovery-data"),
+    ("cut", "invents", CRASHED, "nothing-is-committed-twice-or-made-up"),
+    ("cut", "early", (steps.supply(0, 34), steps.settle("idle")), "a-job-is-over-once-and-for-a-reason"),
+    ("cut", "crashes", (steps.supply(0, 34),), "a-job-is-over-once-and-for-a-reason"),
+    (
+        "two-phase",
+        "vanishes",
+        (steps.supply(0, 5), steps.settle("idle"), steps.rows(SINK), *CRASHED[2:], steps.rows(SINK)),
+        "what-was-committed-stays",
+    ),
+    ("batches", "changes", REPLAYED, "a-replayed-batch-is-the-same"),
+    ("appends", "repeats", CRASHED, "a-record-comes-again-only-from-a-later-life"),
+    ("appends", "no-checkpoint", CRASHED, "a-life-that-restores-completes-a-checkpoint"),
+    ("cut", "skips", CRASHED, "the-counts-of-a-key-are-a-run"),
+    ("cut", "renames", CRASHED, "each-row-has-the-key-of-its-record"),
+]
+
+
+@pytest.mark.parametrize(("mode", "bug", "scenario", "slug"), BUGS, ids=[f"{mode} {bug}" for mode, bug, *_ in BUGS])
+def test_a_bug_breaks_its_rule(mode: str, bug: str, scenario: tuple[tuple[object, ...], ...], slug: str) -> None:
+    with tiny(mode) as engine:
+        assert run(engine, scenario).violation is None
+    with tiny(mode, bug, patience=0.5) as engine:
+        found = run(engine, scenario).violation
+    assert found is not None
+    assert found.property.slug == slug
+
+
+@pytest.mark.parametrize("mode", ["cut", "appends"])
+def test_an_engine_that_restarts_the_job_itself_goes_on_in_one_life(mode: str) -> None:
+    with tiny(mode, "restarts") as engine:
+        found = run(engine, (*THROWN, steps.life()))
+    assert found.violation is None
+    values = [one.outcome.value for one in found.entries if isinstance(one.outcome, Outcome)]
+    assert Life(0, True, 5) in [replace(one, completed=5) for one in values if isinstance(one, Life)]
+
+
+def test_an_engine_that_promises_to_restart_and_ends_is_accused() -> None:
+    with tiny("cut", "gives up") as engine:
+        found = run(engine, THROWN).violation
+    assert found is not None
+    assert found.property.slug == "a-job-is-over-once-and-for-a-reason"
+
+
+def test_an_engine_that_hangs_is_not_accused() -> None:
+    with tiny("cut", "hangs", patience=0.3) as engine:
+        found = run(engine, CRASHED)
+    assert found.violation is None
+    assert [one.outcome.value for one in found.entries if one.closing and one.step == steps.settle("over")
+            and isinstance(one.outcome, Outcome)] == [False]  # fmt: skip

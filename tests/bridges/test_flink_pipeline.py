@@ -1,0 +1,151 @@
+"""Whole jobs on released Flink, and what the judge of jobs knows of an engine that cannot read a checkpoint back."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from building.flink_pipeline import SETTINGS, Result, chain, report
+from conformance.bridges.flink import FlinkPipeline, flink_pipeline
+from conformance.bridges.flink.releases import PIPELINES
+from conformance.components import COMPONENTS
+from conformance.components.pipeline.config import make
+from conformance.components.pipeline.ledger import Ledger
+from conformance.components.pipeline.steps import restorable
+from conformance.driver import Program, Seen, run_scenario
+from conformance.ports import (
+    Capability,
+    CheckpointCompleted,
+    CheckpointKind,
+    Committed,
+    FailureStruck,
+    JobCheckpoint,
+    JobRestarted,
+    JobSettings,
+    JobTaskChanged,
+    Recovery,
+    Run,
+    TaskState,
+    Transaction,
+    Triggered,
+)
+from tests.bridges.conftest import skip_without
+
+JOB = COMPONENTS["pipeline"]
+SETTLED, RUNNING, DONE = (("settle", one) for one in ("idle", "running", "no-checkpoint"))
+UNALIGNED = ("trigger", "unaligned")
+
+
+def seen(value, *signals):
+    one: Seen[Any] = Seen()
+    one.value, one.signals, one.error = value, list(signals), None
+    return one
+
+
+@pytest.fixture
+def ledger():
+    """A job of an engine that reads nothing back, with one checkpoint and a transaction in front of it and behind."""
+    made = Ledger(make("one edge"), frozenset(), {})
+    made.supply(0, 9)
+    for number in (1, 2):
+        made.triggered(seen(Triggered(number)), "aligned")
+        made.hear([CheckpointCompleted(number, CheckpointKind.ALIGNED)])
+        made.hear([Committed(1, Transaction(0, number), (Run(3 * number - 3, 3 * number - 1),))])
+    return made
+
+
+def checkpoint(number, location="there"):
+    return JobCheckpoint(number, CheckpointKind.ALIGNED, (1, 1), location=location)
+
+
+def test_what_is_outside_the_job_outlives_it(ledger):
+    ledger.restore(seen(checkpoint(1)), 1, "same", "recover-first", True)
+    assert ledger.supplied == {0: 9, 1: 0}
+    assert ledger.not_committed(1) == [*range(3, 9)]
+    ledger.triggered(seen(Triggered(2)), "aligned")
+    ledger.hear([CheckpointCompleted(2, CheckpointKind.ALIGNED)])
+    ledger.hear([Committed(1, Transaction(0, 2), (Run(3, 5),))])
+    assert not ledger.found
+    ledger.hear([Committed(1, Transaction(0, 3), (Run(2, 2),))])
+    assert set(ledger.found) == {"nothing-is-committed-twice-or-made-up", "only-a-completed-checkpoint-is-committed"}
+
+
+def test_only_a_checkpoint_that_the_engine_keeps_can_be_restored(ledger):
+    ledger.capabilities = frozenset({Capability.RECOVERS_FIRST})
+    assert {number for number, *_ in restorable(ledger)} == {0}
+    for location, can in (("", {0}), ("there", {0, 2})):
+        ledger.checkpoints.known[2].contents = None
+        ledger.snapped(seen(checkpoint(2, location)), 2)
+        assert {number for number, *_ in restorable(ledger)} == can
+
+
+def test_the_engine_says_of_which_kind_a_checkpoint_is(ledger):
+    ledger.triggered(seen(Triggered(3, kind=CheckpointKind.TIMEOUTABLE)), "aligned")
+    assert ledger.checkpoints.known[3].kind is CheckpointKind.TIMEOUTABLE
+
+
+def test_the_drain_does_not_wait_for_ever(ledger):
+    for waited in range(5):
+        assert ledger.threads.waited == waited
+        ledger.settled(seen(False), "idle")
+    ledger.settled(seen(False), "running")
+    assert ledger.threads.waited == 5
+    ledger.cancel()
+    assert ledger.threads.waited == 0
+
+
+def test_an_episode_begins_with_data_in_flight():
+    ledger = Ledger(SETTINGS[0].config(), frozenset(), {})
+    steps = []
+    for step in chain(ledger, Random(0)):
+        steps.append(step)
+        if step == UNALIGNED:
+            break
+    assert [one[0] for one in steps] == ["settle", *["throttle"] * 7, *["supply"] * 8, "settle", "trigger"]
+    assert {one[1] for one in steps if one[0] == "throttle"} == set(range(7, 14))
+
+
+def test_the_report_says_what_was_not_exercised():
+    found = Result(SETTINGS[0], episodes=2, restores=4, kept=["one"])
+    found.violations["a-rule"] += 1
+    text = report([found, Result(SETTINGS[3], episodes=1)])
+    assert "1 `a-rule`" in text
+    assert "not exercised" in text
+    assert "`one`" in text
+
+
+@pytest.fixture(scope="module")
+def jvms():
+    """One JVM for each release, started when first used."""
+    made = {version: flink_pipeline(version) for version in PIPELINES.releases}
+    yield made
+    for implementation in made.values():
+        implementation.close()
+
+
+@pytest.mark.flink
+@pytest.mark.parametrize("release", PIPELINES.releases)
+def test_a_job_is_restored_rescaled_and_restarted(jvms, release):
+    skip_without(release)
+    implementation = jvms[release]
+    assert isinstance(implementation, FlinkPipeline)
+    settings = JobSettings(recovery=Recovery.RECOVER_FIRST, alignment_timeout=0)
+    steps = (
+        RUNNING, ("supply", 0, 30), ("supply", 1, 20), SETTLED, UNALIGNED, SETTLED, ("output", 2),
+        ("throttle", 2, True), ("supply", 0, 30), SETTLED, UNALIGNED, DONE, ("snapshot", 2), ("kill",),
+        ("restore", 2, "up", "recover-first", True), RUNNING, SETTLED, UNALIGNED, SETTLED, ("fail", "task", 3, "now"),
+        SETTLED,
+    )  # fmt: skip
+    config = replace(make("keyed", 2, settings), portions=(20, 30))
+    run = run_scenario(Program(JOB, implementation), config, steps, record=True)
+    assert run.violation is None
+    signals = [signal for one in run.entries if one.outcome for signal in one.outcome.signals]
+    assert sum(type(one) is CheckpointCompleted for one in signals) >= 3
+    records = sorted(each for one in signals if type(one) is Committed for run_ in one.records for each in run_)
+    assert records == [*range(60), *range(1_000_000, 1_000_020)]
+    assert [type(one) for one in signals if type(one) in (FailureStruck, JobRestarted)] == [FailureStruck, JobRestarted]
+    failed = [one for one in signals if type(one) is JobTaskChanged and one.state is TaskState.FAILED]
+    assert [(one.task, one.cause) for one in failed] == [(3, "task")]
