@@ -56,7 +56,7 @@ class Ledger(PortLedger):
     """What the rules and the steps read, and how the steps change it."""
 
     __slots__ = (
-        "arriving", "backlog", "cancelled_in_conversion", "cancelled_in_operation", "checkpoints", "consumer",
+        "arriving", "backlog", "beside", "cancelled_in_conversion", "cancelled_in_operation", "checkpoints", "consumer",
         "converted", "converting", "credited", "end_signalled_wrongly", "exclusive", "floating", "gates", "kinds",
         "left_open", "most_recovered", "overlapped", "passes_blocked", "pushing", "recovery", "sending", "sides",
         "times_out", "union", "unreleased",
@@ -114,6 +114,9 @@ class Ledger(PortLedger):
         """Whether an operation was in flight when the task failed: the ledger does not know how it ended."""
         self.sending: Side | None = None
         """The channel into which the network is delivering an element; None: the network is idle."""
+        self.beside: Side | None = None
+        """The channel into which the network was delivering an element, and nothing else was in flight, when the poll
+        that is in flight began; None: there is no such one, or another operation has begun since."""
         self.arriving: Element = NOTHING
         """The element that it is delivering."""
         self.backlog = -1
@@ -282,6 +285,7 @@ class Ledger(PortLedger):
             self.union.begin(self.flying)
         self.flying += 1
         self.alone = False
+        self.beside = None
 
     # ---- recovered data ----------------------------------------------------------------------------------------------
     def begin_push(self, channel: int) -> None:
@@ -402,6 +406,7 @@ class Ledger(PortLedger):
             self.union.begin_poll()
             self.flying += 1
             return
+        self.beside = self.sending if self.flying == 1 else None
         self.begin_alone()
         self.consumer.begin_take()
 
@@ -425,10 +430,10 @@ class Ledger(PortLedger):
         self.consumer.expects_priority |= taken.more_priority
         side, element = self.sides[taken.channel], taken.element
         if not element.data_type.has_priority:
-            alone = alone and self.phase not in _UNREAD
+            counts = (alone or self.beside is not None) and self.phase not in _UNREAD
             for other in self.sides:
                 there = other.live or other.waiting or other.urgent
-                waited = alone and there and other is not side and other.ready(end=False)
+                waited = counts and there and other not in (side, self.beside) and other.ready(end=False)
                 other.waited = other.waited + 1 if waited else 0
         side.waited = 0
         side.take(element)

@@ -68,6 +68,14 @@ TAKEN_BEFORE_ITS_NOTIFICATION = (
 )  # fmt: skip
 """Leads to the notification of a priority event that was polled already, and then to another priority event; then to
 data that arrives while a checkpoint starts."""
+TAKEN_WITH_DATA = (
+    *_LIVE,
+    *_one_by_one(*[buffer(0)] * 3, *[buffer(1)] * 2),
+    unaligned_barrier(0, 1), (RUN, "network", "gate lock"), *_one_by_one(*[poll()] * 3), (FINISH, "network"),
+    *_one_by_one(poll()),
+)  # fmt: skip
+"""Leads to the notification of a priority event that was polled already, as was data behind it, while it is the turn of
+another channel."""
 STOPPED_BEFORE_CONVERSION = (
     *_one_by_one(checkpoint_stopped(1)),
     *_LIVE,
@@ -86,6 +94,13 @@ FAILED_IN_A_POLL = (
     poll(), (RUN, "task", "channel 1 lock"), (RUN, "task", "channel 1 lock"), fail(),
 )  # fmt: skip
 """Leads to a failure in the middle of a poll that has copied a buffer and has not recycled it."""
+CANCELLED_WITH_A_COPY = (
+    *_LIVE,
+    *_one_by_one(event_with_backlog(0, 3), buffer(0), poll()),
+    poll(), (RUN, "task", "channel 0 lock"), (RUN, "task", "channel 0 lock"), cancel(), (FINISH, "canceler"),
+    (FINISH, "task"),
+)  # fmt: skip
+"""Leads to the cancellation of a task whose poll has copied a floating buffer and has not recycled it."""
 STOPPED_IN_RECOVERY = (
     *_one_by_one(
         convert(0), request_partitions(0), *[recovery_completion(channel) for channel in range(3)],
@@ -131,7 +146,7 @@ ENDED_BEFORE_ITS_NOTIFICATION = (
 PREFIXES = (
     TAKEN_BEFORE_ITS_NOTIFICATION, STOPPED_BEFORE_CONVERSION, RELEASED_WHILE_A_PUSH_WAITS, FAILED_IN_A_POLL,
     STOPPED_IN_RECOVERY, FAILED_AS_A_CHECKPOINT_STARTS, CANCELLED_IN_A_POLL, CANCELLED_IN_A_REQUEST,
-    FAILED_BEHIND_ITS_NOTIFICATION, ENDED_BEFORE_ITS_NOTIFICATION,
+    FAILED_BEHIND_ITS_NOTIFICATION, ENDED_BEFORE_ITS_NOTIFICATION, TAKEN_WITH_DATA, CANCELLED_WITH_A_COPY,
 )  # fmt: skip
 
 

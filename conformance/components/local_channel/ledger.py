@@ -203,9 +203,11 @@ class Ledger(PortLedger):
         return self.lane.seq if self.lane.is_hiding() and not has_priority else self.seq
 
     def came_too_late(self) -> bool | None:
-        """Returns True if the channel was released before the push began, and False if its release began during the
-        push; None: it was not released."""
-        return self.push.too_late if self.releasing else None
+        """Returns True if the channel was released before the push began, or while it waited for the upstream, which
+        was never there; False if the release began during any other push; None: it was not released."""
+        if not self.releasing:
+            return None
+        return self.push.too_late or (self.push.upstream_was_missing and not self.view.requested)
 
     def upstream_is_there(self) -> bool | None:
         """Returns whether the subpartition was requested during the push; None: it had been requested before, or the

@@ -109,7 +109,7 @@ COMPONENT = Component(
         {"push_recovered": 50, "finish_recovered": 20, "event": 30},
         {"insert_recovery_barrier": 40, "checkpoint_started": 40, "unaligned_barrier": 30, "persisted": 12},
         {"buffer": 60, "recycle": 20, "free_for_live": 20, "event": 20, "aligned_barrier": 10, "resume": 60},
-        {"timeoutable_barrier": 40, "convert_to_priority": 60, "buffer": 40, "convert_to_priority (outdated)": 2},
+        {"timeoutable_barrier": 40, "convert_to_priority": 60, "buffer": 40, "convert_to_priority (outdated)": 30},
         {"fail": 6, "restore": 60, "release": 6, "receive_out_of_order": 2, "blocked_with_backlog": 2},
     ),
     prefixes=(
@@ -125,6 +125,12 @@ COMPONENT = Component(
         # An event arrives while recovery ends, behind events that came during recovery.
         (*_BEGIN, *_EVENT, *_EVENT, ("finish_recovered",), ("finish", "recovery"), ("take",), ("run", "task", ""),
          ("run", "task", ""), *_EVENT, ("finish", "task")),
+        # The same, and the event asks for more floating buffers.
+        (*_BEGIN, *_EVENT, ("finish_recovered",), ("finish", "recovery"), ("take",), ("run", "task", ""),
+         ("run", "task", ""), ("event", 2), ("finish", "network"), ("finish", "task")),
+        # A timeoutable barrier comes after its checkpoint was stopped, and its announcement is taken.
+        (*_BEGIN, ("checkpoint_started", 1), ("finish", "task"), ("checkpoint_stopped", 1), ("finish", "task"),
+         ("timeoutable_barrier", 1), ("finish", "network"), ("take",), ("finish", "task")),
     ),
     contains=("deque", "persister"),
 )  # fmt: skip
