@@ -90,6 +90,7 @@ and virtual channels that nobody knows."""
 NOT_IN_A_CHAIN = {
     "B-A35": "it needs a vertex with several producers; here, all gates belong to edges of the same two vertices",
     "B-A201": "it needs an edge that is chained when the job is restored; here, both vertices stay apart",
+    "B-A411": "it needs an edge that is chained when the job is restored; here, both vertices stay apart",
     "B-A36": "it needs state that is held after it was said how the job is rescaled; here, it is held before",
     "B-F67": "it needs a take before everything was read",
     "B-F123": "in a chain, an old subtask that is not ambiguous has only records of its own key groups",

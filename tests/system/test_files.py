@@ -24,6 +24,17 @@ READS = {"open", "read_text", "read_bytes", "fdopen"}
 SAFE = {"conformance.scenarios", "conformance.scenarios.reading"}
 """What is imported from these reads safely."""
 OUR_OWN = {
+    "conformance/bridges/episodes/adapter.py": {"one.read_bytes"},  # what the user's job writes, which the user started
+    "conformance/bridges/episodes/group.py": {"(thread / 'stat').read_text", "log.open"},  # /proc; a log of its own
+    "conformance/bridges/episodes/helper/points.py": {"open"},  # in the process of the job
+    "conformance/bridges/episodes/port.py": {
+        "(self._folder / 'in' / f'{split}.jsonl').open",
+        "(self._folder / 'in' / f'{split}.jsonl').read_bytes",
+        "(self._run / f'life-{self._number}.log').read_bytes",
+        "_beside(location).read_bytes",
+        "self._notes().read_text",
+    },  # in the folder of the run, which it has made
+    "conformance/episodes/running.py": {"one.read_text"},  # the logs of that run
     "conformance/bridges/flink/guards.py": {"folder.joinpath(name).read_text"},  # data of the package
     "conformance/bridges/flink/shim.py": {"file.read_bytes"},  # data of the package
     "conformance/bridges/flink/job/campaign.py": {"gzip.open"},  # writes

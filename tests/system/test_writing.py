@@ -124,6 +124,7 @@ def test_every_refusal_names_the_file_and_a_cure(tmp_path, monkeypatch, number):
 WRITING = frozenset({"write_text", "write_bytes", "mkdir", "makedirs", "replace", "rename", "touch"})
 """Methods of paths and functions of `os` that write."""
 ELSEWHERE = {
+    "bridges/episodes": "the folder of a job that runs in processes of its own: input that grows, notes, images",
     "bridges/flink/job": "tools that need real Flink, which write into the folder of the working copy",
     "bridges/flink/releases.py": "moves folders that were downloaded into a cache",
     "bridges/flink/shim.py": "makes the folder of that cache",
@@ -131,6 +132,7 @@ ELSEWHERE = {
     "campaigns/spark_runner.py": "files in a temporary folder, which Spark reads",
     "campaigns/store.py": "Parquet, under a name of its own, and renamed at the end",
     "cli/child.py": "opens copies of its own stdout and stderr, no file",
+    "episodes/running.py": "the folders of episodes, which are named when they are complete",
     "state_files/audit.py": "imports no room: the reference writes in its temporary folder",
     "suite/searches.py": "the folder of locks, in a temporary folder",
     "system/writing.py": "the place that writes",

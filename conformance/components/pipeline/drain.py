@@ -28,7 +28,9 @@ def _go_on(ledger: Ledger) -> Any:
 
 
 def _work(ledger: Ledger) -> Any:
-    if not ledger.is_live() or not ledger.threads.awake or ledger.threads.waited > MOST_WAITS:
+    if not ledger.is_live() or not ledger.threads.awake:
+        return None
+    if not ledger.threads.steps and ledger.threads.waited > MOST_WAITS:
         return None
     return (
         steps.work(*next(iter(ledger.threads.awake))) if ledger.threads.steps and ledger.supplied_here < _FEW else _IDLE
