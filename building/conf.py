@@ -50,7 +50,7 @@ CONTENTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             "docs/jsonl-protocol",
             "examples/*/README",
         ),
-        "Guides": ("docs/campaigns", "docs/strategies", "docs/files", "docs/channel-state-files"),
+        "Guides": ("docs/campaigns", "docs/episodes", "docs/strategies", "docs/files", "docs/channel-state-files"),
         "Reference": ("docs/specification/README", "CHANGELOG"),
         "Published reports": ("reports/README", "reports/*", "reports/flink-findings/README"),
         "Working on the suite": ("CONTRIBUTING", "ARCHITECTURE", "docs/decisions/README"),

@@ -54,7 +54,7 @@ def runs_in_words(runs: ports.Runs) -> str:
 
 
 def triggered_in_words(one: ports.Triggered) -> str:
-    """Describes the answer to a trigger: `checkpoint 3 begins`, `aligned checkpoint 3 begins`, or `refused: too-many`."""
+    """Describes the answer to a trigger: `checkpoint 3 begins`, also with its kind, or `refused: too-many`."""
     kind = "" if one.kind is None else f"{one.kind.value} "
     parts = [f"{kind}checkpoint {one.checkpoint} begins"] if one.checkpoint or one.refused is None else []
     return ", ".join([*parts, *([] if one.refused is None else [f"refused: {one.refused.value}"])])
