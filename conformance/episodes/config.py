@@ -13,6 +13,7 @@ from conformance.ports.episodes import MOST_KEYS, EpisodeJob, Promises
 SINK = 2
 """The number of the vertex whose rows are the output."""
 MOST_SPLITS = 8
+PORTIONS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233)
 
 
 class EpisodeConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -25,9 +26,12 @@ class EpisodeConfig(Struct, frozen=True, forbid_unknown_fields=True):
     knobs: Mapping[str, int | str | bool] = field(default_factory=dict)
     promises: Promises = field(default_factory=Promises)
     """What the adapter promised when the episode was drawn: the rules follow from that."""
-    portions: tuple[int, ...] = ()
-    """Not used: an episode says how many records it supplies."""
     interleaving: Literal["whole"] = "whole"
+
+    @property
+    def portions(self) -> tuple[int, ...]:
+        """Returns how many records of a split are supplied at a time."""
+        return PORTIONS
 
     def job(self) -> JobConfig:
         """Returns the job as the one of the component `pipeline`."""

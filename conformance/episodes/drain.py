@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from conformance.components.pipeline.steps import endable
 from conformance.driver import Drain, Each, Once, While
 from conformance.episodes import steps
 from conformance.episodes.config import SINK
@@ -20,7 +21,7 @@ def _begin(ledger: EpisodeLedger) -> Any:
 
 
 def _end(ledger: EpisodeLedger) -> Any:
-    left = steps.endable(ledger) if ledger.is_live() else ()
+    left = endable(ledger) if ledger.is_live() else ()
     return steps.end(*left[0]) if left else None
 
 

@@ -6,14 +6,14 @@ from random import Random
 from typing import NamedTuple
 
 from conformance.episodes import steps
-from conformance.episodes.config import MOST_SPLITS, SINK, EpisodeConfig
+from conformance.episodes.config import MOST_SPLITS, PORTIONS, SINK, EpisodeConfig
 from conformance.ports import Until
 from conformance.ports.episodes import MOST_KEYS, Description
 from conformance.scenarios import Step
 
 _KEYS = (1, 3, 8, MOST_KEYS)
 _MOST_LIVES = 4
-_SUPPLIED = steps.PORTIONS[3:10]
+_SUPPLIED = PORTIONS[3:10]
 _IDLE, _CHECKPOINT = (steps.settle(one.value) for one in (Until.IDLE, Until.NO_CHECKPOINT))
 AT_ITS_END = 0.1
 """How often a life reads everything to its end, so that the next one continues after the end."""

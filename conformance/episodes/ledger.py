@@ -132,9 +132,6 @@ class EpisodeLedger(Ledger):
         """Notes what a life says of itself."""
         self.told.append(seen.value)
 
-    def arm(self, seen: Seen[bool], place: str, kind: str, nth: int) -> None:
-        """Notes that a life is to die."""
-
     # ---- signals -----------------------------------------------------------------------------------------------------
     def hear(self, signals: list[ports.Signal]) -> None:
         """Notes what the job says, in this order."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from conformance.episodes import steps
-from conformance.episodes.config import EpisodeConfig
+from conformance.episodes.config import PORTIONS, EpisodeConfig
 from conformance.episodes.drawing import Episode, plainest
 from conformance.ports import Until
 from conformance.ports.episodes import Description, UserPlace
@@ -25,7 +25,7 @@ _IDLE = steps.settle(Until.IDLE.value)
 _SUPPLY, _FAULT, _START, _KILL, _ADVANCE = (
     one.name for one in (steps.supply, steps.fault, steps.start_again, steps.kill, steps.advance)
 )
-_SMALLER = {name: steps.PORTIONS if name == _SUPPLY else steps.NTH for name in (_SUPPLY, _FAULT)}
+_SMALLER = {name: PORTIONS if name == _SUPPLY else steps.NTH for name in (_SUPPLY, _FAULT)}
 
 
 @dataclass(slots=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+from conformance.components.pipeline.steps import endable, supplied
 from conformance.driver import DISABLED, NO_OPERANDS, Steps, always
 from conformance.episodes.config import SINK
 from conformance.episodes.ledger import EpisodeLedger
@@ -19,8 +21,6 @@ MOST_RECORDS = 5_000
 """A scenario supplies records of a split until there are so many."""
 NTH = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233)
 """At which call of a place user code dies. A reduction takes smaller ones."""
-PORTIONS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233)
-"""How many records of a split are supplied at a time."""
 MILLISECONDS = (1, 2, 5, 10, 20, 50, 100, 200, 400)
 """After how long a process may be killed."""
 
@@ -29,23 +29,6 @@ step = STEPS.step
 
 
 # ---- when ------------------------------------------------------------------------------------------------------------
-def supplied(ledger: EpisodeLedger) -> Sequence[tuple[int, int]]:
-    """The splits of sources that have not ended, with so many further records."""
-    return [
-        (split, portion)
-        for vertex in ledger.graph.sources
-        if vertex not in ledger.ended
-        for split in ledger.config.splits_of(vertex)
-        if ledger.supplied[split] < MOST_RECORDS
-        for portion in PORTIONS
-    ]
-
-
-def endable(ledger: EpisodeLedger) -> Sequence[tuple[int]]:
-    """The sources that have not ended."""
-    return [(vertex,) for vertex in ledger.graph.sources if vertex not in ledger.ended]
-
-
 def places(ledger: EpisodeLedger) -> Sequence[tuple[str, str, int]]:
     """Each place in user code, each way to die, each call."""
     return [(place.value, kind.value, nth) for place in UserPlace for kind in _KINDS for nth in NTH]
@@ -77,7 +60,7 @@ _MOST_PARALLELISM = 64
 
 
 # ---- the world -------------------------------------------------------------------------------------------------------
-@step("world", LIVE, when=supplied, begin=EpisodeLedger.supply, weight=10)
+@step("world", LIVE, when=partial(supplied, most=MOST_RECORDS), begin=EpisodeLedger.supply, weight=10)
 def supply(port: EpisodePort, ledger: EpisodeLedger, split: int, count: int) -> Answer[None]:
     return port.supply(split, count)
 
@@ -87,7 +70,7 @@ def end(port: EpisodePort, ledger: EpisodeLedger, source: int) -> Answer[None]:
     return port.end(source)
 
 
-@step("driver", LIVE, when=places, learn=EpisodeLedger.arm, weight=4, in_words=whether("armed", "cannot be armed"))
+@step("driver", LIVE, when=places, weight=4, in_words=whether("armed", "cannot be armed"))
 def fault(port: EpisodePort, ledger: EpisodeLedger, place: str, kind: str, nth: int) -> Answer[bool]:
     return port.fault(place, FaultKind(kind), nth)
 

@@ -26,14 +26,15 @@ step = STEPS.step
 
 
 # ---- when ------------------------------------------------------------------------------------------------------------
-def supplied(ledger: Ledger) -> Sequence[tuple[int, int]]:
-    """The splits of sources that have not ended, with so many further records."""
+def supplied(ledger: Ledger, most: int = MOST_RECORDS) -> Sequence[tuple[int, int]]:
+    """The splits of sources that have not ended, with so many further records. `most`: a split gets more only until it
+    has so many."""
     return [
         (split, portion)
         for vertex in ledger.graph.sources
         if vertex not in ledger.ended
         for split in ledger.config.splits_of(vertex)
-        if ledger.supplied[split] < MOST_RECORDS
+        if ledger.supplied[split] < most
         for portion in ledger.scenario.portions
     ]
 

@@ -201,7 +201,7 @@ class Ledger(PortLedger):
             return True
         return None if self.connection.misused or self.releasing else False
 
-    def waits_in_vain(self) -> bool:
+    def still_waits(self) -> bool:
         """Returns whether an operation is in flight although an element was refused that has made the upstream ready.
         Asked when no thread can go on, it says that a push waits for another element."""
         return self.connection.was_refused and self.flying > 0 and not self.releasing

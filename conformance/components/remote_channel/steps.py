@@ -534,7 +534,7 @@ restore = restart_step(STEPS, Ledger.restore)
 def _due(ledger: Ledger) -> Operands | None:
     """While the channel is open, finishes the recovery and takes all elements."""
     lane, held = ledger.lane, ledger.credit.held
-    if ledger.waits_in_vain():  # the next element would hide it
+    if ledger.still_waits():  # the next element would hide it
         return None
     if ledger.phase == KEPT:
         return take()
@@ -559,7 +559,7 @@ def _due(ledger: Ledger) -> Operands | None:
 
 DRAIN = Drain[Ledger](
     While((_due,)),
-    End(Ledger.waits_in_vain),
+    End(Ledger.still_waits),
     Once((free_for_live(),), unless=lambda ledger: ledger.phase not in OPEN or ledger.connection.error_comes),
     Each(
         lambda ledger: [persisted(checkpoint) for checkpoint in (*ledger.lane.input.states, *ledger.lane.input.failed)]
