@@ -58,7 +58,10 @@ READERS: dict[str, Callable[[Path, Plan], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", READERS)
+# The third takes as long as the others together, and is measured at night.
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=[pytest.mark.slow] if one == "write_store" else []) for one in READERS]
+)
 def test_the_memory_does_not_grow_with_the_blocks(name, folders):
     """In a process of its own: in one that has run other tests, known bugs of theirs are collected meanwhile."""
     with ProcessPoolExecutor(1, get_context("spawn")) as fresh:

@@ -137,6 +137,7 @@ def test_an_adapter_whose_plain_run_fails_is_accused_itself(tmp_path: Path) -> N
         Episodes(engine, tmp_path).check()
 
 
+@pytest.mark.slow  # it waits: for the end of the patience, three times and then twice
 def test_who_is_stuck_is_a_finding_only_if_that_happens_again(tmp_path: Path) -> None:
     with tiny("cut", "hangs", 1.5) as engine:
         of, tally = _Few(engine, tmp_path), Tally()
