@@ -177,6 +177,25 @@ FINISHING = (*_supplied(3), steps.end(0), _IDLE, _ALIGNED, _ENDED, _UNALIGNED, *
              *_FIRST_TASKS[:1] * 4, _IDLE)  # fmt: skip
 """A task of the source that has ended is notified of its last checkpoint and takes its part in the next one before it
 finishes, while another source goes on."""
+_NAMES = [f"{vertex}/{subtask}" for vertex in range(5) for subtask in range(2)]
+_BUT_NOTICES = tuple(steps.work(name) for name in (
+    "enumerator 0", "enumerator 1", "master", "master", *(f"to {name}" for name in _NAMES[:4]),
+    *(f"task {name}" for name in _NAMES), *(f"from {name}" for name in _NAMES),
+))  # fmt: skip
+"""Everybody works, but no message reaches a task behind the first two vertices."""
+LATE_NOTICE = (*_supplied(3), _ALIGNED, *_BUT_NOTICES * 6, *_records(1), steps.end(0), steps.end(1),
+               *_BUT_NOTICES * 8, _ALIGNED, *_BUT_NOTICES * 6, *(steps.work(f"to {name}") for name in _NAMES[4:]),
+               *_BUT_NOTICES * 8, _IDLE)  # fmt: skip
+"""The tasks at the end of the job are notified that a checkpoint is complete when they have taken part in the next one,
+which is their last."""
+HELD_TWICE = tuple(
+    (*_supplied(1, *tasks), _UNALIGNED, _IDLE, steps.advance(100), _ENDED,
+     *(steps.lose(f"to 2/{at}") for at in range(3)), *_records(1), _IDLE, _UNALIGNED, _IDLE,
+     *_throttled(False, *tasks), _IDLE, steps.snapshot(2))
+    for tasks in ((2,), (4, 5))
+)  # fmt: skip
+"""A join holds the barriers of a checkpoint that has expired, and is not notified of that, when those of the next one
+overtake."""
 UNDER_WAY = (*_supplied(3), _ALIGNED, _ENDED, *_records(3), _UNALIGNED, *(*_ROUND, *_FIRST_TASKS) * 9)
 """The snapshots of a checkpoint are taken while the notices of the one before are on their way."""
 SLOW_WRITERS = (*_supplied(8, 1, 2), _UNALIGNED, *(*_ROUND, *_FIRST_TASKS) * 9, *_throttled(False, 1, 2), _ALIGNED,
@@ -202,7 +221,7 @@ _OTHERS = (
 PREFIXES = (
     *CHAINS, *IN_ONE_JOB, *IN_ONE_JOB[:-2], TIMED_OUT_AGAIN, TIMED_OUT_HALFWAY, *SETTLED, *TAKEN, *UPSTREAM,
     *MEANWHILE * 3, *AT_POINTS, *IN_RESTORE, *WITH_FAULTS * 2,
-    TIMED_OUT, STOPPED, *[EXPIRED, SUBSUMED, STOP_FAILS] * 8, *RESCALED,
+    TIMED_OUT, STOPPED, *HELD_TWICE * 4, LATE_NOTICE, LATE_NOTICE, *[EXPIRED, SUBSUMED, STOP_FAILS] * 8, *RESCALED,
     *_OTHERS * 2,
     *[{STOP_EXPIRES: KEPT_ABORT, ENDING: FINISHING}.get(one, one) for one in _OTHERS],
 )  # fmt: skip
