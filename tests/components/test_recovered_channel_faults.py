@@ -142,7 +142,9 @@ def test_where_it_is_left_open_whether_a_push_asks_the_pool_none_of_its_calls_fa
     ledger.recovered.finishing = True
     assert [one for one in strikeable(ledger) if one[0] == BUFFER_POOL] == []
     assert may_push_after_end(ledger)
-    ledger.faults.arm(NETWORK_BUFFER_POOL, FaultKind.REFUSES)
+    ledger.faults.arm(BUFFER_POOL, FaultKind.REFUSES)
+    assert may_push_after_end(ledger), "before a release it asks for none"
+    ledger.release()
     assert not may_push_after_end(ledger)
     released = open_ledger()
     released.release()

@@ -14,7 +14,7 @@ from conformance.components.recovered_channel.steps import DRAIN, STEPS
 from conformance.driver import Bound, Component, Settings
 from conformance.models.designs import BY_CONVERSION, recovers
 from conformance.models.faults import WithFaults
-from conformance.ports import ChannelConfig, RecoveredChannelPort, Recovery
+from conformance.ports import BUFFER_POOL, ChannelConfig, FaultKind, RecoveredChannelPort, Recovery
 
 
 class RecoveredChannelScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
@@ -67,5 +67,27 @@ COMPONENT = Component(
         {"checkpoint_started": 16, "checkpoint_stopped": 16, "last_stopped": 8},
         {"fault": 24, "push_recovered": 40, "offer_buffer": 24, "release": 8, "convert": 12},
         {"fault": 16, "convert": 16, "finish_recovered": 10, "take": 24},
+    ),
+    prefixes=(
+        # The buffer pool would refuse a buffer, and a push comes after the end of recovered data, which asks for none.
+        (
+            ("fault", BUFFER_POOL, FaultKind.REFUSES.value, 1),
+            ("finish_recovered",),
+            ("finish", "recovery"),
+            ("push_recovered", 1),
+            ("finish", "recovery"),
+        ),
+        # A push waits for a buffer, is offered one, and does not go on before the channel is released or converted.
+        *(
+            (
+                ("fault", BUFFER_POOL, FaultKind.REFUSES.value, 1),
+                ("push_recovered", 1),
+                ("finish", "recovery"),
+                ("offer_buffer",),
+                ("finish", "pool"),
+                end,
+            )
+            for end in (("release",), ("convert",))
+        ),
     ),
 )

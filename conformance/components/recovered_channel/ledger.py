@@ -44,7 +44,7 @@ DESTROYED = FaultStruck(BUFFER_POOL, FaultKind.ENDS)
 class PoolPush(Push):
     """A push that may have to wait for a buffer of the pool."""
 
-    __slots__ = ("memory_elsewhere", "offered")
+    __slots__ = ("asked_late", "late", "memory_elsewhere", "offered")
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,6 +52,9 @@ class PoolPush(Push):
         """Whether the buffer pool has begun to offer a buffer to the push that waits."""
         self.memory_elsewhere = False
         """Whether a push that the buffer pool has refused took its memory from somewhere else."""
+        self.late = self.asked_late = False
+        """Whether a push after the end of recovered data is in flight, which began before a release or a conversion;
+        whether such a push has asked the buffer pool, and was refused, before one began."""
 
 
 class Conversion:
@@ -187,6 +190,8 @@ class Ledger(PortLedger):
         self.consumer.hear(signals)
         if self.phase == EXPOSED and self.push.in_flight and REFUSED in signals:
             self.phase = WAITING
+        elif self.push.late and not self.releasing and REFUSED in signals:
+            self.push.asked_late = True
 
     def begin_afterwards(self) -> None:
         """Notes that an operation of the recovery thread begins, which is possible after release, too."""

@@ -194,10 +194,14 @@ def _may_take_memory_elsewhere(ledger: Ledger) -> bool:
     return ledger.config.recovery == "in-memory"
 
 
-@rule(steps.push_recovered, invariant="I-94", needs=FAULTS, struck=True, never=(RELEASED,))
+@rule(steps.push_recovered, steps.push_late, invariant="I-94", needs=FAULTS, struck=True, never=(RELEASED,))
 def a_push_waits_for_the_next_buffer(ledger: Ledger, seen: Seen[None, int]) -> Judgement:
     """A push for which the buffer pool has no buffer waits until the pool offers one, and then succeeds; with the
-    design `in-memory`, it may take its memory from somewhere else."""
+    design `in-memory`, it may take its memory from somewhere else. A push after the end of recovered data asks for no
+    buffer."""
+    if ledger.push.asked_late:
+        owed = "the end of recovered data was pushed before, so the push must fail without a buffer"
+        return Broken(FailureClass.STUCK, owed, "it asked the buffer pool for one, and was refused")
     if REFUSED not in seen.signals or DESTROYED in seen.signals or ledger.releasing:
         return False
     if not (ledger.push.offered or _may_take_memory_elsewhere(ledger)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conformance.components.recovered_channel.ledger import EXPOSED, WAITING, Ledger
-from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, End, Once, Steps, While, always
+from conformance.driver import DISABLED, NO_OPERANDS, Drain, Each, End, Once, Seen, Steps, While, always
 from conformance.driver.drain import Step
 from conformance.models.answers import buffers, checkpoint, records, whether
 from conformance.models.faults import fault_step
@@ -57,9 +57,11 @@ def may_finish(ledger: Ledger) -> Sequence[tuple[()]]:
 
 
 def may_push_after_end(ledger: Ledger) -> Sequence[tuple[int]]:
-    """Enables a push after the end; the specification says only for the design `pushed` how it ends, and only if no
-    call of the buffer pool is about to fail."""
-    if not ledger.recovered.finishing or ledger.config.recovery != "pushed" or ledger.faults.armed:
+    """Enables a push after the end; the specification says only for the design `pushed` how it ends. It asks the buffer
+    pool for nothing; after release that is left open, so none of its calls may be about to fail."""
+    if not ledger.recovered.finishing or ledger.config.recovery != "pushed":
+        return DISABLED
+    if ledger.released and ledger.faults.armed:
         return DISABLED
     return _ONE if alive(ledger) else DISABLED
 
@@ -115,10 +117,27 @@ def finish_recovered(port: RecoveredChannelPort, ledger: Ledger) -> Answer[None]
 
 def _begin_late(ledger: Ledger, records: int) -> None:
     ledger.begin_afterwards()
+    ledger.push.late, ledger.push.asked_late = not ledger.released, False
+
+
+def _end_late(ledger: Ledger, records: int) -> None:
+    ledger.push.late = False
+
+
+def _late_was_struck(ledger: Ledger, seen: Seen[None], records: int) -> None:
+    ledger.faults.struck(seen.signals)
+    ledger.push.late = False
 
 
 push_late = push_recovered.also(
-    "after the end", ALIVE, when=may_push_after_end, begin=_begin_late, weight=2, fails=True
+    "after the end",
+    ALIVE,
+    when=may_push_after_end,
+    begin=_begin_late,
+    end=_end_late,
+    struck=_late_was_struck,
+    weight=2,
+    fails=True,
 )
 
 
