@@ -255,6 +255,7 @@ def found_in(folder):
     return load(folder).implementations
 
 
+@pytest.mark.slow  # two campaigns, reduced twice
 def test_a_larger_budget_comes_to_what_a_campaign_with_that_budget_comes_to(ended, tmp_path):
     folder = shutil.copytree(ended, tmp_path / "campaign")
     start(tmp_path / "other", replace(SMALL, budget=400), Inline())

@@ -75,7 +75,9 @@ def undisturbed(tmp_path_factory):
     return (folder / "result.json").read_bytes()
 
 
-@pytest.mark.parametrize(("blocks", "committed"), [(1, 0), (4, 3), (8, 6)])
+@pytest.mark.parametrize(
+    ("blocks", "committed"), [(4, 3), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((1, 0), (8, 6)))]
+)
 def test_a_killed_driver_loses_the_wave_in_flight_and_counts_nothing_twice(blocks, committed, tmp_path, undisturbed):
     folder = killed(tmp_path / "campaign", "processes", blocks)
     assert status(folder).blocks == committed

@@ -30,6 +30,7 @@ def inline(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow  # test_campaign.py tries processes on smaller components
 def test_processes_come_to_the_same_bytes(inline, tmp_path):
     result = start(tmp_path / "c", PLAN, Processes(2))
     assert [bool(part.findings) for one in result.implementations for part in one.components] == [False, False, True]

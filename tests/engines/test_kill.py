@@ -17,6 +17,7 @@ from conformance.engines.kill import hunt, kill
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import KnownBug, find_implementation, known_bugs
 from conformance.scenarios import Scenario
+from tests.engines.halves import FIRST_HIT, tried
 
 SEED = "0"
 """The seed of `make corpus`."""
@@ -47,7 +48,7 @@ def test_the_first_hit_of_each_known_bug_is_kept_and_no_other():
     assert HITS.keys() == {bug.id for bug in known_bugs()}
 
 
-@pytest.mark.parametrize("bug", known_bugs(), ids=lambda bug: bug.id)
+@pytest.mark.parametrize("bug", [tried(FIRST_HIT, bug.id, bug) for bug in known_bugs()])
 def test_a_known_bug_is_found(bug):
     """In the scenario in which the search found it first. If it is not noticed there any more, the search begins anew;
     `make nightly` fails then, so that the tests do not stay slow."""
@@ -79,6 +80,7 @@ def longest(bug: str, scenario: Scenario) -> int:
 
 
 # Nine tenths of the time that a known bug takes is its reduction. The corpus keeps what all reductions came to.
+@pytest.mark.slow  # searches and reduces anew; first hits are tried by default
 @pytest.mark.parametrize(
     "bug",
     [pytest.param(bug, id=bug.id, marks=[] if bug.id in FIRST.values() else pytest.mark.slow) for bug in known_bugs()],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from conformance.engines.relay import FIRST, LAST, Relay
 from tests.test_guarding import conformance
 
@@ -42,6 +44,7 @@ def test_nothing_of_the_exact_limit_is_left_out(capsys):
     assert capsys.readouterr().err == "| " + "a" * FIRST + "\n", "a line of the suite may follow"
 
 
+@pytest.mark.slow  # a check and a campaign in processes that flood
 def test_a_flood_does_not_reach_the_log_of_a_check_nor_of_a_campaign(tmp_path):
     """An operation that wrote 64 MiB made a log of 5.7 GB in 100 s."""
     most = 3 * FIRST

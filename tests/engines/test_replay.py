@@ -12,6 +12,7 @@ from conformance.engines import replay
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import Capability, find_implementation
 from conformance.scenarios import Finding, Scenario, decode_scenario, encode_history
+from tests.engines.halves import MINIMAL, tried
 from tests.implementations import With
 from tests.reporting.test_plain_words import PYTHON, RIDDLE, texts
 
@@ -57,7 +58,7 @@ def test_nothing_enabled_is_not_applicable_but_an_empty_scenario_is_a_run():
     assert replay(empty, find_implementation("reference")).verdict is ReplayVerdict.FIXED
 
 
-@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [tried(MINIMAL, path.stem, path) for path in CORPUS])
 def test_the_corpus_fails_on_its_bug_in_plain_words_and_holds_on_the_reference(path):
     scenario = decode_scenario(path.read_text(), COMPONENTS, path.name)
     assert scenario.finding is not None

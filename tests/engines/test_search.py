@@ -60,6 +60,7 @@ def test_the_reference_never_fails_and_every_goal_is_reached(component):
     assert idle == [one.slug for one in ready.properties if one.level is Level.UNTESTABLE]
 
 
+@pytest.mark.slow  # the newest reference is tried by default, in more scenarios
 @pytest.mark.parametrize(
     "component",
     [

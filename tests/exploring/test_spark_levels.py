@@ -71,6 +71,7 @@ def test_spark_goes_on_where_the_driver_stopped_and_the_driver_where_spark_did(t
     assert compared(explore_into(tmp_path, what, Machine(1))) == compared(by_one_process(*DRAINS))
 
 
+@pytest.mark.slow  # a JVM; test_exploring.py tries the same with processes
 def test_only_levels_of_many_states_are_for_spark(tmp_path, connect):
     many = explore_into(tmp_path, explored(*DEQUE), Cluster(connect, few=10_000))
     assert compared(many) == compared(by_one_process(*DEQUE))

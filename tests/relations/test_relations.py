@@ -64,6 +64,7 @@ def test_a_reference_keeps_every_relation(relation: Relation, name: str):
     assert attempt(relation, subject, 60, "references") is None
 
 
+@pytest.mark.slow  # the references are tried by default
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
 def test_a_legal_variant_keeps_every_relation(variant):
     subject = subject_of(variant.build(), variant.component)

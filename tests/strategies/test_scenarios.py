@@ -90,7 +90,7 @@ def test_steps_that_need_not_be_enabled_pass_over_it():
     assert failing(scenarios("subpartition"), 1) is None
 
 
-@pytest.mark.parametrize("bug", ["B-01", "B-06", "B-37"])
+@pytest.mark.parametrize("bug", ["B-06", *(pytest.param(one, marks=pytest.mark.slow) for one in ("B-01", "B-37"))])
 def test_a_known_bug_shrinks_to_as_few_steps_as_in_the_corpus(bug):
     """Most seeds do. Some end one or two steps longer, since Hypothesis draws the steps and not the reducer."""
     kept = read_scenario(ROOT / "tests" / "corpus" / f"{bug}.json")

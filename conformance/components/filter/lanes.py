@@ -77,11 +77,6 @@ class Layout:
         whole = bisect_right(self.ends, count)
         return count - self.ends[whole - 1] if whole else count
 
-    def has_larger(self, past: int, than: int) -> bool:
-        """Returns whether an element behind the first `past` of them has more bytes than `than`."""
-        starts = (0, *self.ends)
-        return any(end - start > than for start, end in zip(starts[past:], self.ends[past:], strict=False))
-
     def next_reads(self, read: int, page: int) -> tuple[tuple[int, int], tuple[tuple[int, int], ...]]:
         """Returns the operands of the reads that may come after so many bytes, if some remain in the stage: first
         that of an exploration, then others."""

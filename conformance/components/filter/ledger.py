@@ -271,8 +271,7 @@ class Ledger(PortLedger):
         """Returns of how many virtual channels parts of elements may be kept in files. What was taken has ended, so
         that with RECOVER_FIRST only what is behind it may be kept."""
         if self.config.recovery is Recovery.RECOVER_FIRST:
-            most = self.config.partial_in_memory
-            return sum(one.layout.has_larger(one.past, most) for one in self.virtuals)
+            return sum(one.past < len(one.layout.elements) for one in self.virtuals)
         return sum(self.most_begun(number) > 0 for number in range(len(self.virtuals)))
 
     def is_damaged(self) -> bool:
