@@ -1,8 +1,11 @@
 package conformance.flink.pipeline;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
@@ -21,12 +24,16 @@ final class SplitReader implements SourceReader<byte[], Split> {
 
     /** What reading costs: sources that are busy send their barriers at different moments. */
     private static final long COST_NANOS = 300_000;
+    /** What it costs at most to open a split. A trigger waits, so that barriers come further apart than snapshots take. */
+    private static final int OPENING_MICROS = 80_000;
 
     private final LiveJob job;
     private final JobPlan.Vertex vertex;
     private final int task;
     private final Map<Integer, Integer> offsets = new ConcurrentHashMap<>(); // by split; others read it
     private final List<Integer> turns = new ArrayList<>();
+    private final Set<Integer> opened = new HashSet<>();
+    private final Random opening;
     private int turn;
     private long probe; // the last watermark
     private boolean noMore;
@@ -37,6 +44,7 @@ final class SplitReader implements SourceReader<byte[], Split> {
         this.job = job;
         this.vertex = vertex;
         task = vertex.firstTask + subtask;
+        opening = new Random(job.number << 16 | task);
         job.failures.here("operators-open");
         job.opened(task, this);
     }
@@ -78,7 +86,7 @@ final class SplitReader implements SourceReader<byte[], Split> {
                 output.collect(Records.bytes(split * Records.OF_A_SPLIT + offset));
                 offsets.put(split, offset + 1);
                 job.progress.incrementAndGet();
-                LockSupport.parkNanos(COST_NANOS);
+                LockSupport.parkNanos(opened.add(split) ? 1_000L * opening.nextInt(OPENING_MICROS) : COST_NANOS);
                 return InputStatus.MORE_AVAILABLE;
             }
         }
