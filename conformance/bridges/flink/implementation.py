@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -32,6 +33,10 @@ CHANGED_PIPELINE_MAIN_CLASS = "conformance.flink.overlay.Main"
 CHANGE = "FLINK-40016"
 """The ticket of the change that can be laid over a release."""
 PIPELINE_MEMORY = "768m"
+CLASS_PATH_VARIABLE = "CONFORMANCE_FLINK_CLASS_PATH"
+"""The class path of the user's own classes, for whole jobs."""
+ENUMERATOR_VARIABLE = "CONFORMANCE_FLINK_ENUMERATOR"
+"""The name of the user's `SplitEnumerator`; not set: that of the suite."""
 
 
 class FlinkPrograms(JsonLinesImplementation):
@@ -86,13 +91,17 @@ class FlinkCoordinator(FlinkPrograms):
 
 
 class FlinkPipeline(FlinkPrograms):
-    """Whole jobs of one release: one JVM keeps a cluster, and each fresh port is a fresh job on it."""
+    """Whole jobs of one release: one JVM keeps a cluster, and each fresh port is a fresh job on it.
+
+    The environment may name a class of the user's that takes the place of the enumerator of the sources."""
 
     sources = PIPELINES
     main_class = PIPELINE_MAIN_CLASS
 
     def command(self) -> tuple[str, ...]:
-        return command(self.release, self.sources, self.main_class, PIPELINE_MEMORY)
+        own, enumerator = (os.environ.get(one, "") for one in (CLASS_PATH_VARIABLE, ENUMERATOR_VARIABLE))
+        properties = {"conformance.enumerator": enumerator} if enumerator else {}
+        return command(self.release, self.sources, self.main_class, PIPELINE_MEMORY, own, properties)
 
     @property
     def batch(self) -> None:

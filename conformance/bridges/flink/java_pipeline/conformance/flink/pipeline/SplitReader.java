@@ -30,6 +30,8 @@ final class SplitReader implements SourceReader<byte[], Split> {
     private final LiveJob job;
     private final JobPlan.Vertex vertex;
     private final int task;
+    private final Runnable asks;
+    private boolean started;
     private final Map<Integer, Integer> offsets = new ConcurrentHashMap<>(); // by split; others read it
     private final List<Integer> turns = new ArrayList<>();
     private final Set<Integer> opened = new HashSet<>();
@@ -40,9 +42,10 @@ final class SplitReader implements SourceReader<byte[], Split> {
     private volatile Failing failing;
     private volatile CompletableFuture<Void> available = new CompletableFuture<>();
 
-    SplitReader(LiveJob job, JobPlan.Vertex vertex, int subtask) throws Failures.MadeToFail {
+    SplitReader(LiveJob job, JobPlan.Vertex vertex, int subtask, Runnable asks) throws Failures.MadeToFail {
         this.job = job;
         this.vertex = vertex;
+        this.asks = asks;
         task = vertex.firstTask + subtask;
         opening = new Random(job.number << 16 | task);
         job.failures.here("operators-open");
@@ -50,7 +53,10 @@ final class SplitReader implements SourceReader<byte[], Split> {
     }
 
     @Override
-    public void start() {}
+    public void start() {
+        started = true;
+        asks.run();
+    }
 
     /** Any thread: there may be something to do. */
     void wake() {
@@ -118,6 +124,9 @@ final class SplitReader implements SourceReader<byte[], Split> {
         for (Split split : splits) {
             offsets.put(split.number(), split.offset());
             turns.add(split.number());
+        }
+        if (started) { // restored splits are added before the reader is registered, which must not ask then
+            asks.run();
         }
         wake();
     }
