@@ -371,7 +371,9 @@ class Ledger(PortLedger):
     def _checkpoint_failed(self, signal: ports.CheckpointFailed) -> None:
         one = self._end(signal.checkpoint, "failed")
         if one is not None:
-            self.stopping *= self.stopping != one.number
+            if self.stopping == one.number:
+                self.stopping = 0
+                self.failures.stop_failed()
             self.failures.checkpoint_failed(one, signal.reason)
 
     def _committed(self, signal: ports.Committed) -> None:

@@ -17,11 +17,6 @@ import org.apache.flink.core.io.InputStatus;
 /** Emits the records of its splits as far as they exist, those of each split in their order, splits in turn. */
 final class SplitReader implements SourceReader<byte[], Split> {
 
-    /** What a scenario lets the reader do, which throws. */
-    interface Failing {
-        void run() throws Failures.MadeToFail;
-    }
-
     /** What reading costs: sources that are busy send their barriers at different moments. */
     private static final long COST_NANOS = 300_000;
     /** What it costs at most to open a split. A trigger waits, so that barriers come further apart than snapshots take. */
@@ -39,16 +34,19 @@ final class SplitReader implements SourceReader<byte[], Split> {
     private int turn;
     private long probe; // the last watermark
     private boolean noMore;
-    private volatile Failing failing;
+    private volatile Runnable failing;
     private volatile CompletableFuture<Void> available = new CompletableFuture<>();
 
-    SplitReader(LiveJob job, JobPlan.Vertex vertex, int subtask, Runnable asks) throws Failures.MadeToFail {
+    SplitReader(LiveJob job, JobPlan.Vertex vertex, int subtask, Runnable asks) {
         this.job = job;
         this.vertex = vertex;
         this.asks = asks;
         task = vertex.firstTask + subtask;
         opening = new Random(job.number << 16 | task);
         job.failures.here("operators-open");
+        if (job.restores()) {
+            job.failures.here(task, "in-restore");
+        }
         job.opened(task, this);
     }
 
@@ -64,7 +62,7 @@ final class SplitReader implements SourceReader<byte[], Split> {
     }
 
     /** Any thread: the task fails when it polls next. */
-    void fail(Failing by) {
+    void fail(Runnable by) {
         failing = by;
         wake();
     }
@@ -114,9 +112,15 @@ final class SplitReader implements SourceReader<byte[], Split> {
     @Override
     public List<Split> snapshotState(long checkpoint) {
         List<Split> splits = new ArrayList<>();
+        job.failures.cut(task, checkpoint);
         offsets.forEach((split, offset) -> splits.add(new Split(split, offset)));
         job.progress.incrementAndGet();
         return splits;
+    }
+
+    @Override
+    public void notifyCheckpointComplete(long checkpoint) throws Exception {
+        job.failures.here(task, "completed");
     }
 
     @Override

@@ -80,7 +80,7 @@ abstract class TaskOperator extends AbstractStreamOperator<byte[]> {
     @Override
     public void snapshotState(StateSnapshotContext context) throws Exception {
         live.failures.here("operator-snapshot");
-        live.failures.here(task, "in-snapshot");
+        live.failures.cut(task, context.getCheckpointId());
         super.snapshotState(context);
         live.progress.incrementAndGet();
     }
