@@ -117,6 +117,9 @@ flink-jobs: jdk venv ## whole jobs on the released Flink, into reports/; takes h
 	$(BIN)/python -m conformance.bridges.flink fetch 2.3.0 2.2.1 1.20.5
 	$(BIN)/python -m conformance.bridges.flink jobs --minutes 30 --report reports/coordinator-jobs.md || [ $$? -eq 1 ]
 
+findings: venv ## every finding in the released Flink, one line each, into reports/
+	$(BIN)/python -m building.findings
+
 flink-pipeline: jdk venv ## chains of restores of whole jobs on the released Flink, into reports/; takes an hour
 	$(BIN)/python -m conformance.bridges.flink fetch 2.3.0 2.2.1
 	$(BIN)/python -m building.flink_pipeline --report reports/flink-pipeline.md

@@ -3,6 +3,8 @@ taken while data was in flight, the later ones while the job itself restores. Wr
 
 An episode is a scenario of the component pipeline. Which steps it has depends on what the engine answers: a checkpoint
 that was refused is triggered again. It is judged like every other scenario.
+
+What an episode has come to is a line of a file in the folder of the run. The same command again runs what is missing.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from urllib.parse import urlparse
@@ -21,6 +23,7 @@ from urllib.parse import urlparse
 import msgspec
 from msgspec.structs import replace
 
+from conformance.bridges.flink.implementation import CHANGE
 from conformance.components import COMPONENTS
 from conformance.components.pipeline import steps
 from conformance.components.pipeline.config import PipelineScenarioConfig, make
@@ -28,11 +31,16 @@ from conformance.components.pipeline.ledger import Ledger
 from conformance.driver import Program, Violation, World
 from conformance.ports import CheckpointKind, Implementation, JobSettings, Recovery, UnusableImplementation, VertexKind
 from conformance.ports import find_implementation as find
-from conformance.scenarios import Step
+from conformance.scenarios import Entry, Step
 
-SPLITS, PORTION = 8, 500
-"""So many splits, and records of each: 4000 of about 600 bytes."""
+SPLITS, PORTION = 24, 40
+"""So many splits, and records of each that are supplied at a time: 960 of about 600 bytes."""
 PARALLELISM = (7, 2, 3)
+ROOM = 100
+"""Buffers for what a gate recovers, so that its channels are converted before operators have taken it."""
+MOST_KEPT = 3
+"""Folders of episodes that have failed, for each setting."""
+EPISODES = "episodes.jsonl"
 TRIES = 4
 """How often a checkpoint is triggered as early as possible."""
 UNALIGNED = steps.trigger(CheckpointKind.UNALIGNED.value)
@@ -53,7 +61,7 @@ class Setting:
     @property
     def implementation(self) -> str:
         """Returns the name under which the implementation is found."""
-        return f"flink-pipeline@{self.release}"
+        return f"flink-pipeline@{self.release}" + f"+{CHANGE}" * self.fixed
 
     @property
     def slug(self) -> str:
@@ -65,7 +73,7 @@ class Setting:
         during = self.recovery is not Recovery.RECOVER_FIRST
         settings = JobSettings(
             workers=self.workers, recovery=self.recovery, during_recovery=during, output_on_downstream=during,
-            alignment_timeout=0, checkpoint_timeout=200, floating_buffers=8,
+            alignment_timeout=0, checkpoint_timeout=200, floating_buffers=ROOM,
         )  # fmt: skip
         return replace(make("keyed", PARALLELISM[0], settings, SPLITS), portions=(PORTION,))
 
@@ -73,26 +81,28 @@ class Setting:
 SETTINGS = (
     Setting("during recovery", "2.3.0", Recovery.IN_MEMORY),
     Setting("during recovery, two workers", "2.3.0", Recovery.IN_MEMORY, workers=2),
+    Setting("during recovery", "2.3.0", Recovery.IN_MEMORY, fixed=True),
+    Setting("during recovery, two workers", "2.3.0", Recovery.IN_MEMORY, workers=2, fixed=True),
     Setting("after recovery", "2.3.0", Recovery.RECOVER_FIRST),
     Setting("after recovery", "2.2.1", Recovery.RECOVER_FIRST),
 )
 
 
-@dataclass
-class Result:
-    """What the episodes with a setting have come to."""
+class Episode(msgspec.Struct):
+    """What an episode has come to."""
 
-    setting: Setting
-    episodes: int = 0
+    setting: str
+    """The slug of its setting."""
+    number: int
     restores: int = 0
     """From a checkpoint."""
     in_recovery: int = 0
     """Checkpoints that completed and were triggered while a task restored, or before it had taken what it recovered."""
     seconds: float = 0.0
-    unsettled: int = 0
-    """Episodes in which the engine did not come to rest, so that what was committed in the end was not judged."""
-    violations: Counter[str] = field(default_factory=Counter)
-    kept: list[str] = field(default_factory=list)
+    settled: bool = False
+    """Whether the engine came to rest in the end, so that what was committed by then was judged."""
+    violation: str = ""
+    """The slug of the property; empty: none."""
 
 
 def counting(ledger: Ledger) -> list[int]:
@@ -107,7 +117,7 @@ def chain(ledger: Ledger, random: Random) -> Iterator[Step]:
     downstream = ledger.config.settings.output_on_downstream
     yield RUNNING
     yield from _still(ledger, True)
-    yield from (steps.supply(split, PORTION) for split in range(SPLITS))
+    yield from _supplied()
     yield IDLE
     yield from _overtaking(ledger)
     for parallelism in PARALLELISM[1:]:
@@ -124,9 +134,13 @@ def chain(ledger: Ledger, random: Random) -> Iterator[Step]:
             yield from _still(ledger, False)
             yield RUNNING
             yield from _still(ledger, True)
-            yield from (steps.supply(split, 1) for split in range(SPLITS))
+            yield from _supplied()
             yield IDLE
             yield from _overtaking(ledger)
+
+
+def _supplied() -> Iterator[Step]:
+    return (steps.supply(split, PORTION) for split in range(SPLITS))
 
 
 def _still(ledger: Ledger, on: bool) -> Iterator[Step]:
@@ -147,6 +161,7 @@ def _early(ledger: Ledger, random: Random) -> Iterator[Step]:
     before = random.random() < 0.5
     yield from _still(ledger, True)
     yield RUNNING
+    yield from _supplied()
     if before:
         yield from _still(ledger, False)
     yield UNALIGNED
@@ -155,32 +170,33 @@ def _early(ledger: Ledger, random: Random) -> Iterator[Step]:
     yield NO_CHECKPOINT
 
 
-def episode(program: Program, setting: Setting, number: int, result: Result) -> tuple[World, Violation | None]:
-    """Runs one episode, and notes what it has come to."""
-    world = World(program, setting.config(), True)
-    ledger = world.ledger
-    assert isinstance(ledger, Ledger)
-    violation, began, early = None, time.monotonic(), False
+def episode(program: Program, setting: Setting, number: int) -> tuple[Episode, World | None, Violation | None]:
+    """Runs one episode. A program that ends is a violation, too, and is started again for the next one."""
+    one, world, violation = Episode(setting.slug, number), None, None
+    began, early = time.monotonic(), False
     try:
+        world = World(program, setting.config(), True)
+        ledger = world.ledger
+        assert isinstance(ledger, Ledger)
         for step in chain(ledger, Random(number)):
             if world.enabled(step):
                 world.perform(step)
-            result.restores += step[0] == steps.restore.name and bool(ledger.checkpoints.restored)
-            result.in_recovery += _completed_early(ledger, step, early)
+            one.restores += step[0] == steps.restore.name and bool(ledger.checkpoints.restored)
+            one.in_recovery += _completed_early(ledger, step, early)
             early = step[0] == steps.restore.name or (early and step != NO_CHECKPOINT)
         world.drain()
+        one.settled = any(each.closing and each.step == IDLE and _says_so(each) for each in world.entries or ())
     except Violation as found:
-        violation = found
-        result.violations[found.property.slug] += 1
+        violation, one.violation = found, found.property.slug
     finally:
-        world.close()
-        result.seconds += time.monotonic() - began
-        result.episodes += 1
-        result.unsettled += violation is None and not any(
-            one.closing and one.step == IDLE and one.outcome is not None and one.outcome.value
-            for one in world.entries or ()
-        )
-    return world, violation
+        if world is not None:
+            world.close()
+    one.seconds = round(time.monotonic() - began, 2)
+    return one, world, violation
+
+
+def _says_so(entry: Entry) -> bool:
+    return entry.outcome is not None and bool(entry.outcome.value)
 
 
 def _completed_early(ledger: Ledger, step: Step, early: bool) -> bool:
@@ -191,12 +207,12 @@ def _completed_early(ledger: Ledger, step: Step, early: bool) -> bool:
     return ledger.in_effect() is not Recovery.RECOVER_FIRST or ledger.checkpoints.known[point].during_recovery
 
 
-def keep(world: World, violation: Violation, folder: Path) -> None:
+def keep(world: World | None, violation: Violation, folder: Path) -> None:
     """Keeps what an episode leaves behind that has failed: its history, and its checkpoints."""
     folder.mkdir(parents=True, exist_ok=True)
     lines = [str(violation)]
     places = set()
-    for one in world.entries or ():
+    for one in (world and world.entries) or ():
         lines.append(msgspec.json.encode(one).decode())
         location = getattr(one.outcome and one.outcome.value, "location", "")
         if location:
@@ -207,47 +223,70 @@ def keep(world: World, violation: Violation, folder: Path) -> None:
             shutil.copytree(place, folder / "checkpoints", dirs_exist_ok=True)
 
 
-def run(setting: Setting, episodes: int, folder: Path, first: int = 0) -> Result:
-    """Runs episodes with a setting. A program that ends costs one episode, which is a finding."""
-    result = Result(setting)
+def read(folder: Path) -> list[Episode]:
+    """Returns the episodes that were run."""
+    file = folder / EPISODES
+    return msgspec.json.Decoder(Episode).decode_lines(file.read_bytes()) if file.exists() else []
+
+
+def run(setting: Setting, numbers: Sequence[int], folder: Path) -> None:
+    """Runs episodes with a setting, and notes what each has come to."""
     implementation: Implementation = find(setting.implementation)
     program = Program(COMPONENTS["pipeline"], implementation)
+    kept = len(list(folder.glob(f"{setting.slug}@*")))
     try:
-        for number in range(first, first + episodes):
-            world, violation = episode(program, setting, number, result)
+        for number in numbers:
+            one, world, violation = episode(program, setting, number)
             if violation is not None:
-                place = folder / f"{setting.slug}-{number}"
-                keep(world, violation, place)
-                result.kept.append(place.name)
                 print(f"{setting.slug}, episode {number}: {violation}"[:300], flush=True)
+                if kept < MOST_KEPT:
+                    keep(world, violation, folder / f"{setting.slug}@{number}")
+                    kept += 1
+            with (folder / EPISODES).open("ab") as file:
+                file.write(msgspec.json.encode(one) + b"\n")
     finally:
         implementation.close()
-    return result
 
 
 HEADER = """# Restore chains on released Flink
 
 An episode is a job of {records} records of about 600 bytes that is restored twice, with the parallelisms {chain}: from
-a checkpoint with data in flight, and from one that was triggered as early as the restored job allowed. Then it drains,
-and every record must have been committed once. `make flink-pipeline` writes this page.
+a checkpoint with data in flight, and from one that was triggered as soon as its tasks ran, before they had taken what
+they recovered. Then it drains, and every record must have been committed once. `make flink-pipeline` writes this page.
+
+All rows have the same speeds, which follow from what FLINK-40016 is about: a local channel stores a buffer twice that
+its task takes between the first barrier of a checkpoint and the barrier of this channel. So barriers must come further
+apart than a snapshot takes, which splits do that are opened slowly (up to {opening} ms each); and what was recovered must
+still be there, for which there are {room} floating buffers for each gate, and operators that take 0.25 ms for a record.
 
 | release | checkpoints | workers | episodes | restores from a checkpoint | completed while tasks restored | not judged in the end | seconds per episode | violations |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |
 """  # noqa: E501
+OPENING = 80
+"""How long the sources of the jobs take at most to open a split, in milliseconds."""
 
 
-def report(results: Sequence[Result]) -> str:
-    """Returns the page."""
-    text = HEADER.format(records=SPLITS * PORTION, chain=" → ".join(map(str, PARALLELISM)))
-    for one in results:
-        found = ", ".join(f"{many} `{slug}`" for slug, many in sorted(one.violations.items())) or "none"
-        restores = str(one.restores) if one.restores else "not exercised"
-        name = one.setting.name + (", with the change of FLINK-40016" if one.setting.fixed else "")
+def report(episodes: Sequence[Episode], folder: Path) -> str:
+    """Returns the page. `folder`: that of the run."""
+    text = HEADER.format(
+        records=2 * SPLITS * PORTION, chain=" → ".join(map(str, PARALLELISM)), opening=OPENING, room=ROOM
+    )
+    kept: list[str] = []
+    for setting in SETTINGS:
+        mine = [one for one in episodes if one.setting == setting.slug]
+        if not mine:
+            continue
+        violations = Counter(one.violation for one in mine if one.violation)
+        found = ", ".join(f"{many} `{slug}`" for slug, many in sorted(violations.items())) or "none"
+        restores = sum(one.restores for one in mine)
+        name = setting.name + (f", with the change of {CHANGE}" if setting.fixed else "")
+        unsettled = sum(not one.settled and not one.violation for one in mine)
         text += (
-            f"| {one.setting.release} | {name} | {one.setting.workers} | {one.episodes} | {restores} |"
-            f" {one.in_recovery} | {one.unsettled} | {one.seconds / max(1, one.episodes):.1f} | {found} |\n"
+            f"| {setting.release} | {name} | {setting.workers} | {len(mine)} | {restores or 'not exercised'} |"
+            f" {sum(one.in_recovery for one in mine)} | {unsettled} |"
+            f" {sum(one.seconds for one in mine) / len(mine):.1f} | {found} |\n"
         )
-    kept = [name for one in results for name in one.kept]
+        kept += sorted(place.name for place in folder.glob(f"{setting.slug}@*"))
     if kept:
         names = ", ".join(f"`{name}`" for name in kept)
         text += f"\nKept in the folder of the run, with history and checkpoints: {names}.\n"
@@ -258,18 +297,24 @@ def main(arguments: list[str] | None = None) -> int:
     """Returns the exit status: 0; 2 if a release cannot be run."""
     parser = argparse.ArgumentParser(prog="python -m building.flink_pipeline", description=__doc__)
     parser.add_argument("--episodes", type=int, default=200, help="with each setting; default: 200")
-    parser.add_argument("--first", type=int, default=0, help="the number of the first one; default: 0")
     parser.add_argument("--only", type=int, action="append", metavar="NUMBER", help="a setting, counted from 0")
-    parser.add_argument("--keep", type=Path, default=Path("build/flink-pipeline"), help="for what has failed")
+    parser.add_argument(
+        "--keep", type=Path, default=Path("build/flink-pipeline"), help="for results, and for what has failed"
+    )
     parser.add_argument("--report", type=Path, metavar="FILE", help="the Markdown document")
     options = parser.parse_args(arguments)
+    folder: Path = options.keep
+    folder.mkdir(parents=True, exist_ok=True)
     chosen = [SETTINGS[number] for number in options.only] if options.only else SETTINGS
     try:
-        results = [run(setting, options.episodes, options.keep, options.first) for setting in chosen]
+        for setting in chosen:
+            done = {one.number for one in read(folder) if one.setting == setting.slug}
+            if missing := [number for number in range(options.episodes) if number not in done]:
+                run(setting, missing, folder)
     except UnusableImplementation as error:
         print(error, file=sys.stderr)
         return 2
-    text = report(results)
+    text = report(read(folder), folder)
     print(text)
     if options.report:
         options.report.write_text(text, encoding="utf-8")

@@ -26,6 +26,7 @@ from conformance.cli.examining import audit, doctor
 from conformance.cli.explaining import explain
 from conformance.cli.guarding import Guarded
 from conformance.cli.internal import told
+from conformance.cli.judging import judge
 from conformance.cli.known_bugs import bugs
 from conformance.cli.legal_variants import variants
 from conformance.cli.one_scenario import replay_command, shrink
@@ -119,6 +120,7 @@ for _command in (
     explain,
     audit,
     episodes,
+    judge,
     campaign,
     docs,
 ):

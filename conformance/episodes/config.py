@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from conformance.ports import Edge, EdgeKind, JobConfig, JobVertex, VertexKind
-from conformance.ports.episodes import MOST_KEYS, EpisodeJob, Promises
+from conformance.ports.episodes import MOST_KEYS, EpisodeJob, Promises, key_among
 
 SINK = 2
 """The number of the vertex whose rows are the output."""
@@ -32,6 +32,10 @@ class EpisodeConfig(Struct, frozen=True, forbid_unknown_fields=True):
     def portions(self) -> tuple[int, ...]:
         """Returns how many records of a split are supplied at a time."""
         return PORTIONS
+
+    def key_of(self, record: int) -> int | str | None:
+        """Returns the key of a record; None: there is no such record."""
+        return key_among(record, self.keys)
 
     def job(self) -> JobConfig:
         """Returns the job as the one of the component `pipeline`."""

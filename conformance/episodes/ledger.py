@@ -7,7 +7,7 @@ that begins from an image begins in the world as it was when the image was taken
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from conformance.components.pipeline.records import Records, named
 from conformance.driver import Seen
 from conformance.episodes.config import SINK, EpisodeConfig
 from conformance.ports import Transaction
-from conformance.ports.episodes import EpisodeJob, Life, Output, Row, key_among
+from conformance.ports.episodes import EpisodeJob, Life, Output, Row
 
 TWICE = "nothing-is-committed-twice-or-made-up"
 REPLAYS = "a-record-comes-again-only-from-a-later-life"
@@ -35,7 +35,7 @@ class World:
     supplied: Mapping[int, int]
     ended: frozenset[int]
     committed: Records
-    rows: Counter[Row]
+    rows: Sequence[Row]
     batches: Mapping[Transaction, ports.Runs]
 
 
@@ -43,18 +43,18 @@ class EpisodeLedger(Ledger):
     """Phases: *live*, *over*, *failed*, as those of a job. After *failed*, another life can begin."""
 
     __slots__ = (
-        "again", "batches", "finished", "images", "in_life", "keys_are", "knobs", "lives", "location",
+        "again", "batches", "finished", "images", "in_life", "key_of", "keys_are", "knobs", "lives", "location",
         "promises", "rows", "stuck", "told", "waited",
     )  # fmt: skip
 
     def __init__(self, scenario: EpisodeConfig) -> None:
         self.promises, self.knobs = scenario.promises, scenario.knobs
-        self.keys_are = scenario.keys
+        self.keys_are, self.key_of = scenario.keys, scenario.key_of
         self.lives = 0
         """How many lives there were before this one that the user has started again."""
         self.location = ""
         self.images: list[World] = []
-        self.rows: Counter[Row] = Counter()
+        self.rows: Sequence[Row] = ()
         """The rows that were committed when they were read last."""
         self.batches: dict[Transaction, ports.Runs] = {}
         """By batch, what has come out."""
@@ -62,7 +62,7 @@ class EpisodeLedger(Ledger):
         """Whether a life has finished, and nothing was supplied since."""
         self.stuck = False
         """Whether the engine has stopped to make progress, which is no verdict."""
-        self.in_life: dict[Transaction, Records] = {}
+        self.in_life: dict[int, Records] = {}
         """By life, what it has committed."""
         self.waited = self.again = False
         """What the drain has done."""
@@ -83,20 +83,18 @@ class EpisodeLedger(Ledger):
         """Returns whether the rows are committed that can be read now."""
         return self.promises.committed or self.status is ports.JobStatus.FINISHED
 
-    def owed(self) -> Counter[int]:
+    def owed(self) -> dict[int | str, int]:
         """Returns by key how many records were supplied."""
-        found: Counter[int] = Counter()
+        found: Counter[int | str | None] = Counter()
         for split, many in self.supplied.items():
-            found.update(key_among(ports.record(split, position), self.keys_are) for position in range(many))
-        return found
+            found.update(self.key_of(ports.record(split, position)) for position in range(many))
+        return {key: many for key, many in found.items() if key is not None}
 
     # ---- what happens ------------------------------------------------------------------------------------------------
     def world(self, location: str = "") -> World:
         """Returns what is there outside the processes."""
         committed = self.sinks[SINK].records.copy()
-        return World(
-            location, dict(self.supplied), frozenset(self.ended), committed, Counter(self.rows), dict(self.batches)
-        )
+        return World(location, dict(self.supplied), frozenset(self.ended), committed, self.rows, dict(self.batches))
 
     def take_image(self, seen: Seen[str]) -> None:
         """Notes what a life can begin from, also later."""
@@ -107,11 +105,18 @@ class EpisodeLedger(Ledger):
         """Notes that a life begins on what is left, or on an image."""
         world = self.images[image - 1] if image else self.world(seen.value)
         vertices = tuple(replace(one, parallelism=parallelism) for one in self.config.vertices)
+        self._begin(world, replace(self.config, vertices=vertices))
+
+    def start_from(self, seen: Seen[ports.JobCheckpoint | None], checkpoint: int) -> None:
+        """Notes that a life begins with a checkpoint; None: nobody knows with which one."""
+        self._begin(self.world(), replace(self.config, restored=seen.value))
+
+    def _begin(self, world: World, config: ports.JobConfig) -> None:
         ended: set[int] = set() if self.finished else set(world.ended)
-        self.begin_job(replace(self.config, vertices=vertices))
+        self.begin_job(config)
         self.lives += 1
         self.location = world.location
-        self.supplied, self.ended, self.rows = dict(world.supplied), ended, Counter(world.rows)
+        self.supplied, self.ended, self.rows = dict(world.supplied), ended, world.rows
         self.sinks = {SINK: Sink(world.committed.copy())}
         self.batches = dict(world.batches)
         self.in_life = {}
@@ -123,10 +128,10 @@ class EpisodeLedger(Ledger):
         self.waited |= self.closing
         self.stuck |= not seen.value and until == ports.Until.OVER.value
 
-    def read(self, seen: Seen[tuple[Row, ...]], sink: int) -> None:
+    def read(self, seen: Seen[Sequence[Row]], sink: int) -> None:
         """Notes what is in the output."""
         if self.is_committed():
-            self.rows = Counter(seen.value)
+            self.rows = seen.value
 
     def tell(self, seen: Seen[Life]) -> None:
         """Notes what a life says of itself."""
@@ -142,6 +147,8 @@ class EpisodeLedger(Ledger):
     def _rows_came(self, signal: ports.Committed) -> None:
         sink = self.sinks[SINK]
         twice = sink.records.add(signal.records)
+        if signal.transaction.checkpoint and self.promises.output is not Output.ONCE_PER_BATCH:
+            self.may_commit(signal.transaction, f"what was written for checkpoint {signal.transaction.checkpoint}")
         if twice and self.promises.output is Output.EXACTLY_ONCE:
             self.say(TWICE, DUPLICATED, "each record comes out once", f"{named(twice)}: twice")
         if self.promises.output is Output.ONCE_PER_BATCH:
@@ -150,7 +157,7 @@ class EpisodeLedger(Ledger):
                 other, now = (named(ports.records_of(one)) for one in (before, signal.records))
                 batch = f"batch {signal.transaction.checkpoint}"
                 self.say(SAME, CORRUPTED, f"{batch} is the same if it is written again: {other}", f"it is {now}")
-        here = self.in_life.setdefault(signal.transaction, Records()).add(signal.records)
+        here = self.in_life.setdefault(signal.transaction.subtask, Records()).add(signal.records)
         if here and self.promises.output is Output.AT_LEAST_ONCE and self.promises.committed and not self._restarts():
             self.say(
                 REPLAYS, DUPLICATED, "only a later life writes a record again", f"{named(here)}: twice in one life"
@@ -179,6 +186,8 @@ class EpisodeLedger(Ledger):
 
 _HEARS: Mapping[type, Callable[[EpisodeLedger, Any], None]] = {
     ports.Committed: EpisodeLedger._rows_came,
+    ports.CheckpointCompleted: EpisodeLedger._completed,
+    ports.CheckpointFailed: EpisodeLedger._checkpoint_failed,
     ports.FaultStruck: EpisodeLedger._died,
     ports.JobRestarted: EpisodeLedger._restarted,
     ports.JobOver: EpisodeLedger._ended,

@@ -4,7 +4,7 @@ rows and its lives put to the test."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from conformance import ports
@@ -15,14 +15,14 @@ from conformance.episodes.config import SINK
 from conformance.episodes.ledger import AGAIN, REPLAYS, SAME, TWICE, EpisodeLedger
 from conformance.models import lifetime
 from conformance.models.words import many
-from conformance.ports.episodes import Life, Output, Row, key_among
+from conformance.ports.episodes import Life, Output, Row
 
 LOST, CORRUPTED, STUCK, DUPLICATED = (
     FailureClass.LOST, FailureClass.CORRUPTED, FailureClass.STUCK, FailureClass.DUPLICATED
 )  # fmt: skip
 RULES = Rules[EpisodeLedger]("episode", answers_property("episode"))
 rule, adopt = RULES.rule, RULES.adopt
-Rows = Seen[tuple[Row, ...], int]
+Rows = Seen[Sequence[Row], int]
 
 
 def _said(slug: str, number: str, statement: str, *signals: type[Any],
@@ -74,8 +74,8 @@ _said(SAME, "E-6", "A batch that is written again has the same records.", ports.
 def each_row_has_the_key_of_its_record(ledger: EpisodeLedger, seen: Rows) -> Judgement:
     """A row has the key of its record."""
     for one in seen.value:
-        if key_among(one.record, ledger.keys_are) != one.key:
-            return Broken(CORRUPTED, f"{named([one.record])} has key {key_among(one.record, ledger.keys_are)}",
+        if (key := ledger.key_of(one.record)) is not None and key != one.key:
+            return Broken(CORRUPTED, f"{named([one.record])} has key {key}",
                           f"it came out with key {one.key}")  # fmt: skip
     return bool(seen.value)
 
@@ -85,12 +85,23 @@ def what_was_committed_stays(ledger: EpisodeLedger, seen: Rows) -> Judgement:
     """What a reader of committed output could see at some time is still there, unchanged."""
     if not ledger.rows:
         return False
-    if missing := set(ledger.rows - Counter(seen.value)):
+    if missing := _missing(ledger.rows, seen.value):
         changed = {one.record for one in missing} & {one.record for one in seen.value}
         what = "changed" if changed else "no longer there"
         return Broken(LOST, "rows that were committed stay as they are",
                       f"{named(sorted(one.record for one in missing))}: {what}")  # fmt: skip
     return True
+
+
+def _missing(before: Sequence[Row], now: Sequence[Row]) -> set[Row]:
+    """Returns the rows that are not there as often as before. Most outputs only grow at their end."""
+    if now[: len(before)] == before:
+        return set()
+    left = Counter(before)
+    for one in now:
+        if left[one] > 0:
+            left[one] -= 1
+    return set(+left)
 
 
 def _is_at_its_end(ledger: EpisodeLedger) -> bool:
@@ -102,11 +113,11 @@ def the_state_is_the_recount(ledger: EpisodeLedger, seen: Rows) -> Judgement:
     """When the job has finished, the highest count of each key is the number of its records."""
     if not _is_at_its_end(ledger):
         return False
-    highest: dict[int, int] = {}
+    highest: dict[int | str, int] = {}
     for one in seen.value:
         highest[one.key] = max(highest.get(one.key, 0), one.count)
     owed = ledger.owed()
-    for key, count in sorted(owed.items()):
+    for key, count in sorted(owed.items(), key=_by_key):
         found = highest.get(key, 0)
         if found != count:
             how = LOST if found < count else DUPLICATED
@@ -120,14 +131,19 @@ def the_counts_of_a_key_are_a_run(ledger: EpisodeLedger, seen: Rows) -> Judgemen
     """When the job has finished and each record has come out once, the counts of a key are 1, 2, 3 and so on."""
     if not _is_at_its_end(ledger) or ledger.promises.output is Output.AT_LEAST_ONCE:
         return False
-    counts: dict[int, list[int]] = defaultdict(list)
-    for one in dict.fromkeys(seen.value):
+    counts: dict[int | str, list[int]] = defaultdict(list)
+    again = ledger.promises.output is Output.ONCE_PER_BATCH
+    for one in dict.fromkeys(seen.value) if again else seen.value:
         counts[one.key].append(one.count)
-    for key, found in sorted(counts.items()):
+    for key, found in sorted(counts.items(), key=_by_key):
         for at, count in enumerate(sorted(found), 1):
             if at != count:
                 return Broken(CORRUPTED, f"the counts of key {key} are 1 to {len(found)}", f"there is no {at}")
     return bool(counts)
+
+
+def _by_key(item: tuple[int | str, object]) -> tuple[bool, int | str]:
+    return isinstance(item[0], str), item[0]
 
 
 adopt(lifetime.after_release_nothing_is_held, steps.resources)

@@ -112,7 +112,7 @@ class Description(Struct, frozen=True, forbid_unknown_fields=True):
 class Row(Struct, frozen=True, omit_defaults=True):
     """A record in the output."""
 
-    key: int
+    key: int | str
     count: int
     """How many records of the key have been counted, with this one."""
     record: int
@@ -148,8 +148,8 @@ class EpisodePort(PipelinePort):
     `release` kills them. If an armed fault lets them die, the port starts them again, as the supervisor of a deployment
     would, and signals `JobRestarted`. If they end with an error that was not armed, the job is over with FAILED.
 
-    Signals: `Committed`, of which the transaction has the number of the life and checkpoint 0, or subtask 0 and the
-    number of the batch; `FaultStruck`, `JobRestarted`, `JobOver`.
+    Signals: `Committed`, of which the transaction has the number of the life, and that of the checkpoint or 0 if nobody
+    knows it, or subtask 0 and the number of the batch; `FaultStruck`, `JobRestarted`, `JobOver`.
 
     A fault is armed for the next start of the processes: at the nth call of the place since then, it throws (THROWS),
     or all processes are killed (ENDS). Several are armed one after the other, each for a start of its own. `advance`

@@ -161,7 +161,8 @@ class JobTaskChanged(Struct, frozen=True, tag="job-task-changed"):
     state: TaskState
     cause: str = ""
     """If it has failed: the text begins with what was made to fail, a target of `fail`, a place of `fault`, or `lose`,
-    or it says what has failed on its own. Empty otherwise."""
+    or `stop` if the savepoint was aborted with which the job was to be stopped, or it says what has failed on its own.
+    Empty otherwise."""
 
 
 class TaskReady(Struct, frozen=True, tag="task-ready"):

@@ -72,6 +72,7 @@ from conformance.reporting.markdown import Report, story_markdown
 from conformance.reporting.page import check_index
 from conformance.reporting.progress import progress_bar
 from conformance.reporting.promoting import promote, promoted_lines
+from conformance.reporting.recorded import recorded_lines
 from conformance.reporting.report_sections import report_page
 from conformance.reporting.reports_folder import conclude_folder, content_of_check, print_page, print_reports
 from conformance.reporting.screen import summaries
@@ -162,6 +163,7 @@ __all__ = [
     "promoted_lines",
     "properties_document",
     "property_tables",
+    "recorded_lines",
     "replay_document",
     "report_folder_name",
     "report_page",

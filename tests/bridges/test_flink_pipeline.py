@@ -5,12 +5,14 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
-from building.flink_pipeline import SETTINGS, Result, chain, report
+from building.flink_pipeline import EPISODES, OPENING, SETTINGS, SPLITS, Episode, chain, main, read, report, run
 from conformance.bridges.flink import FlinkPipeline, flink_pipeline
 from conformance.bridges.flink.releases import PIPELINES
+from conformance.bridges.flink.shim import read_sources
 from conformance.components import COMPONENTS
 from conformance.components.pipeline.config import make
 from conformance.components.pipeline.ledger import Ledger
@@ -31,6 +33,7 @@ from conformance.ports import (
     TaskState,
     Transaction,
     Triggered,
+    UnusableImplementation,
 )
 from tests.bridges.conftest import skip_without
 
@@ -104,17 +107,47 @@ def test_an_episode_begins_with_data_in_flight():
         steps.append(step)
         if step == UNALIGNED:
             break
-    assert [one[0] for one in steps] == ["settle", *["throttle"] * 7, *["supply"] * 8, "settle", "trigger"]
+    assert [one[0] for one in steps] == ["settle", *["throttle"] * 7, *["supply"] * SPLITS, "settle", "trigger"]
     assert {one[1] for one in steps if one[0] == "throttle"} == set(range(7, 14))
 
 
-def test_the_report_says_what_was_not_exercised():
-    found = Result(SETTINGS[0], episodes=2, restores=4, kept=["one"])
-    found.violations["a-rule"] += 1
-    text = report([found, Result(SETTINGS[3], episodes=1)])
+def test_the_report_says_what_was_not_exercised(tmp_path):
+    failed, idle = SETTINGS[0].slug, SETTINGS[-1].slug
+    (tmp_path / f"{failed}@0").mkdir()
+    text = report([Episode(failed, 0, restores=2, violation="a-rule"), Episode(idle, 0)], tmp_path)
     assert "1 `a-rule`" in text
     assert "not exercised" in text
-    assert "`one`" in text
+    assert f"`{failed}@0`" in text
+
+
+def test_episodes_that_were_run_are_not_run_again(tmp_path, capsys):
+    lines = [msgspec.json.encode(Episode(one.slug, number, restores=2)) for one in SETTINGS for number in range(2)]
+    (tmp_path / EPISODES).write_bytes(b"\n".join(lines))
+    assert main(["--episodes", "2", "--keep", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.count("| 2 | 4 |") == len(SETTINGS)
+
+
+def test_the_page_says_how_slowly_splits_are_opened():
+    reader = {place.name: text for place, text in read_sources("2.3.0", PIPELINES)}["SplitReader.java"]
+    assert f"OPENING_MICROS = {OPENING}_000;" in reader.decode()
+
+
+@pytest.mark.parametrize("version", ["2.3.0+FLINK-1", "2.2.1+FLINK-40016"])
+def test_a_change_that_cannot_be_made_is_refused(version):
+    with pytest.raises(UnusableImplementation, match="cannot be"):
+        flink_pipeline(version)
+
+
+@pytest.mark.flink
+@pytest.mark.parametrize(
+    "setting", [one for one in SETTINGS if one.recovery is Recovery.IN_MEMORY and one.workers == 1]
+)
+def test_chains_lose_nothing_with_the_change_only(setting, tmp_path):
+    skip_without("2.3.0")
+    run(setting, range(6), tmp_path)
+    found = {one.violation for one in read(tmp_path)}
+    assert found == {""} if setting.fixed else "nothing-is-committed-twice-or-made-up" in found
+    assert all(one.restores == 2 and one.in_recovery for one in read(tmp_path))
 
 
 @pytest.fixture(scope="module")

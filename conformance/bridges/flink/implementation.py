@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
 
 from conformance.bridges.flink.releases import (
+    CHANGED_PIPELINES,
     COMPONENTS,
     COORDINATORS,
     PIPELINES,
@@ -18,7 +21,7 @@ from conformance.bridges.flink.releases import (
 from conformance.bridges.flink.shim import MAIN_CLASS, command
 from conformance.bridges.flink.stored import audit_checkpoints
 from conformance.bridges.jsonl import JsonLinesImplementation
-from conformance.ports import Implementation
+from conformance.ports import Implementation, UnusableImplementation
 from conformance.state_files import StateAudit
 
 FATAL_EXIT = 239
@@ -26,7 +29,14 @@ FATAL_EXIT = 239
 RESCALING_MAIN_CLASS = "conformance.flink.rescaling.Main"
 COORDINATOR_MAIN_CLASS = "conformance.flink.coordinator.Main"
 PIPELINE_MAIN_CLASS = "conformance.flink.pipeline.Main"
+CHANGED_PIPELINE_MAIN_CLASS = "conformance.flink.overlay.Main"
+CHANGE = "FLINK-40016"
+"""The ticket of the change that can be laid over a release."""
 PIPELINE_MEMORY = "768m"
+CLASS_PATH_VARIABLE = "CONFORMANCE_FLINK_CLASS_PATH"
+"""The class path of the user's own classes, for whole jobs."""
+ENUMERATOR_VARIABLE = "CONFORMANCE_FLINK_ENUMERATOR"
+"""The name of the user's `SplitEnumerator`; not set: that of the suite."""
 
 
 class FlinkPrograms(JsonLinesImplementation):
@@ -81,18 +91,33 @@ class FlinkCoordinator(FlinkPrograms):
 
 
 class FlinkPipeline(FlinkPrograms):
-    """Whole jobs of one release: one JVM keeps a cluster, and each fresh port is a fresh job on it."""
+    """Whole jobs of one release: one JVM keeps a cluster, and each fresh port is a fresh job on it.
+
+    The environment may name a class of the user's that takes the place of the enumerator of the sources."""
 
     sources = PIPELINES
     main_class = PIPELINE_MAIN_CLASS
 
     def command(self) -> tuple[str, ...]:
-        return command(self.release, self.sources, self.main_class, PIPELINE_MEMORY)
+        own, enumerator = (os.environ.get(one, "") for one in (CLASS_PATH_VARIABLE, ENUMERATOR_VARIABLE))
+        properties = {"conformance.enumerator": enumerator} if enumerator else {}
+        return command(self.release, self.sources, self.main_class, PIPELINE_MEMORY, own, properties)
 
     @property
     def batch(self) -> None:
         """None: a search goes step by step, since no two runs of a job are the same."""
         return None
+
+
+class FlinkPipelineWithChange(FlinkPipeline):
+    """The same with a change that Flink has made since, which is made in memory when the class is loaded."""
+
+    sources = CHANGED_PIPELINES
+    main_class = CHANGED_PIPELINE_MAIN_CLASS
+
+    @cached_property
+    def version(self) -> str:  # type: ignore[override]  # as in the class above
+        return f"{super().version}+{CHANGE}"
 
 
 def flink_component(version: str | None = None) -> Implementation:
@@ -114,8 +139,12 @@ def flink_coordinator(version: str | None = None) -> Implementation:
 
 
 def flink_pipeline(version: str | None = None) -> Implementation:
-    """The implementation `flink-pipeline`, or `flink-pipeline@VERSION`.
+    """The implementation `flink-pipeline`, or `flink-pipeline@VERSION`, also with a change that was made since, as in
+    `flink-pipeline@2.3.0+FLINK-40016`.
 
     Raises: UnusableImplementation if whole jobs of this version cannot be tested.
     """
-    return FlinkPipeline(version or PIPELINES.releases[0])
+    release, _, change = (version or PIPELINES.releases[0]).partition("+")
+    if change not in ("", CHANGE):
+        raise UnusableImplementation(f"The change {change!r} cannot be made: this suite knows {CHANGE}.")
+    return FlinkPipelineWithChange(release) if change else FlinkPipeline(release)

@@ -54,9 +54,10 @@ COMPONENTS = SourceSet("components", ("java", *_RESCALING), ("2.3.0", "2.2.1"), 
 COORDINATORS = SourceSet("coordinators", ("java_coordinator", _SHARED), ("2.3.0", "2.2.1", "1.20.5"))
 JOBS = SourceSet("jobs", ("java_job", _SHARED), ("2.3.0", "2.2.1", "1.20.5"))
 PIPELINES = SourceSet("whole jobs", ("java_pipeline", _SHARED), ("2.3.0", "2.2.1", "1.20.5"))
+CHANGED_PIPELINES = SourceSet("whole jobs with a later change", (*PIPELINES.folders, "java_overlay"), ("2.3.0",))
 RESCALING = SourceSet("changes of parallelism", _RESCALING, ("2.3.0", "2.2.1", "1.20.5"), _FITTED)
 GUARDED = SourceSet("components without a guard", (*COMPONENTS.folders, "java_guards"), ("2.3.0",), _FITTED)
-SOURCE_SETS = (COMPONENTS, GUARDED, RESCALING, COORDINATORS, JOBS, PIPELINES)
+SOURCE_SETS = (COMPONENTS, GUARDED, RESCALING, COORDINATORS, JOBS, PIPELINES, CHANGED_PIPELINES)
 
 RELEASES = COMPONENTS.releases
 """The releases whose components can be tested, the newest first, which is the default."""

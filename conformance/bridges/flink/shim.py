@@ -7,9 +7,11 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
 from conformance.bridges.flink.releases import (
     COMPONENTS,
@@ -39,9 +41,11 @@ _JVM_OPTIONS = (
 
 
 def command(
-    version: str, sources: SourceSet = COMPONENTS, main_class: str = MAIN_CLASS, memory: str = "256m"
-) -> tuple[str, ...]:
-    """The command that runs a class of the Java side on a release, with so much heap at most.
+    version: str, sources: SourceSet = COMPONENTS, main_class: str = MAIN_CLASS, memory: str = "256m",
+    own: str = "", properties: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[str, ...]:  # fmt: skip
+    """The command that runs a class of the Java side on a release, with so much heap at most. `own`: the class path of
+    the user's classes, which comes last; `properties`: system properties of the JVM.
 
     Compiles the sources first if that was not done yet.
 
@@ -52,9 +56,10 @@ def command(
     java, _ = find_jdk()
     # Our classes come first; both must be on one class path, since one class loader must load a whole package.
     classes = compiled(version, sources)
-    class_path = os.pathsep.join(map(str, (classes, *jars)))
+    class_path = os.pathsep.join([*map(str, (classes, *jars)), *filter(None, [own])])
     logging = f"-Dlog4j.configurationFile={classes / _LOGGING}"
-    return (java, *_JVM_OPTIONS, f"-Xmx{memory}", logging, "-cp", class_path, main_class)
+    set_ones = (f"-D{name}={value}" for name, value in properties.items())
+    return (java, *_JVM_OPTIONS, f"-Xmx{memory}", logging, *set_ones, "-cp", class_path, main_class)
 
 
 def compiled(version: str, sources: SourceSet = COMPONENTS) -> Path:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SPARES_TASKS = (CHECKPOINT_STORE, STATE_FILE_OPEN, STATE_FILE_WRITE, STATE_FILE_FLUSH, STATE_FILE_CLOSE)
 """The places at which a fault lets a checkpoint fail and no task."""
+STOP = "stop"
+"""How the cause begins of a task that fails since the savepoint was aborted with which the job was to be stopped."""
 LOST, PROTOCOL, CRASHED = FailureClass.LOST, FailureClass.PROTOCOL, FailureClass.CRASHED
 
 
@@ -88,10 +90,18 @@ class Failures:
         tasks, workers = self.ledger.graph.tasks, self.ledger.config.settings.workers
         excused = {signal.number} if signal.target is FailureTarget.TASK else set[int]()
         if signal.target is FailureTarget.WORKER:
-            excused = {task for task, (_, subtask) in enumerate(tasks) if subtask % workers == signal.number}
+            here = self.ledger.threads.steps  # else the engine says who is where, and who was connected with it (J12)
+            excused = {
+                task for task, (_, subtask) in enumerate(tasks) if not here or subtask % workers == signal.number
+            }
         if excused:
             self._excuses.append((signal.target.value, excused))
         self.credit += max(1, len(excused))
+
+    def stop_failed(self) -> None:
+        """Notes that the savepoint has failed with which the job was to be stopped: a task that has taken its part in
+        it may fail of that (J10)."""
+        self._excuses.append((STOP, set(range(len(self.ledger.graph.tasks)))))
 
     def strike_fault(self, signal: FaultStruck) -> None:
         """Notes that a fault has struck."""
@@ -109,6 +119,9 @@ class Failures:
                     tasks.discard(task)
                 if not tasks:
                     self._excuses.remove(excuse)
+                if words == STOP:  # nothing was made to fail, so that this is the first that is heard of it
+                    self.count += 1
+                    self.credit += 1
                 return
         if not (self.losses and cause.startswith("lose")):
             known = ", ".join(words for words, _ in self._excuses) or "nothing"
@@ -118,6 +131,9 @@ class Failures:
     def restarted(self, tasks: set[int]) -> None:
         """Notes that tasks are restarted, and whether they had to be."""
         graph, settings, say = self.ledger.graph, self.ledger.config.settings, self.ledger.say
+        for words, excused in self._excuses:
+            if words == STOP and excused is not None:
+                excused.difference_update(tasks)
         if self.credit <= 0:
             failed = f"nothing has failed but {many(self.counted, 'checkpoint')} in a row"
             say("a-job-is-restarted-only-after-failures", PROTOCOL, f"{failed}, and {settings.tolerable} are tolerated",

@@ -371,7 +371,9 @@ class Ledger(PortLedger):
     def _checkpoint_failed(self, signal: ports.CheckpointFailed) -> None:
         one = self._end(signal.checkpoint, "failed")
         if one is not None:
-            self.stopping *= self.stopping != one.number
+            if self.stopping == one.number:
+                self.stopping = 0
+                self.failures.stop_failed()
             self.failures.checkpoint_failed(one, signal.reason)
 
     def _committed(self, signal: ports.Committed) -> None:
@@ -380,13 +382,7 @@ class Ledger(PortLedger):
         if mine is None or name in mine.transactions:
             self.say(slug, DUPLICATED, f"{said} is committed once, by a sink", "it is committed again, or by none")
             return
-        newest = max(self.checkpoints.point, self.checkpoints.restored, self.stopped)
-        if name.checkpoint > newest:
-            one = self.checkpoints.known.get(name.checkpoint)
-            saved = one is not None and one.is_completed and one.is_savepoint
-            self.say("a-savepoint-commits-nothing" if saved else "only-a-completed-checkpoint-is-committed", PROTOCOL,
-                     f"{said} is committed when a checkpoint has completed that is not older and no savepoint",
-                     f"the newest is {newest}, and it is committed")  # fmt: skip
+        self.may_commit(name, said)
         own = self.checkpoints.known.get(name.checkpoint)
         late = own is not None and own.is_completed and not own.is_savepoint and own.number < self.checkpoints.point
         if own is not None and late and f"to {signal.sink}/{name.subtask}" in self.failures.lost[own.losses :]:
@@ -399,6 +395,16 @@ class Ledger(PortLedger):
             split = ports.split_of(run.last)
             if split not in paths or run.last >= ports.record(split, self.supplied[split]):
                 self.say(slug, CORRUPTED, f"sink {signal.sink} commits what was supplied", named([run.last]))
+
+    def may_commit(self, name: Transaction, said: str) -> None:
+        """Notes whether a transaction may be committed now. `said`: which one it is."""
+        newest = max(self.checkpoints.point, self.checkpoints.restored, self.stopped)
+        if name.checkpoint > newest:
+            one = self.checkpoints.known.get(name.checkpoint)
+            saved = one is not None and one.is_completed and one.is_savepoint
+            self.say("a-savepoint-commits-nothing" if saved else "only-a-completed-checkpoint-is-committed", PROTOCOL,
+                     f"{said} is committed when a checkpoint has completed that is not older and no savepoint",
+                     f"the newest is {newest}, and it is committed")  # fmt: skip
 
     def _restarted(self, signal: ports.JobRestarted) -> None:
         everybody, point = range(len(self.states)), self.checkpoints.point

@@ -60,8 +60,10 @@ class Records:
             for lane, first, end in _pieces(run):
                 borders = self.lanes.setdefault(lane, [])
                 if borders and first < borders[-1]:
-                    for begin, stop in zip(borders[::2], borders[1::2], strict=True):
-                        twice += range(max(first, begin), min(end, stop), KEYS)[:_FEW]
+                    at = bisect_right(borders, first) // 2 * 2
+                    while at < len(borders) and borders[at] < end:
+                        twice += range(max(first, borders[at]), min(end, borders[at + 1]), KEYS)[:_FEW]
+                        at += 2
                 _set(borders, first, end, True)
         return twice
 

@@ -2,6 +2,8 @@ package conformance.flink.pipeline;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.WeakHashMap;
+import java.util.stream.IntStream;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
@@ -15,6 +17,8 @@ final class Clusters {
     private static final int SLOTS = 8;
 
     private static final Map<String, MiniCluster> CLUSTERS = new LinkedHashMap<>(16, 0.75f, true);
+    /** By cluster, the numbers of its workers, and behind them the number of the next one that is started. */
+    private static final Map<MiniCluster, int[]> WORKERS = new WeakHashMap<>();
 
     private Clusters() {}
 
@@ -43,9 +47,21 @@ final class Clusters {
                                 .setConfiguration(options)
                                 .setNumTaskManagers(plan.setting("workers"))
                                 .setNumSlotsPerTaskManager(slots)
+                                .setHaServices(MiniCluster.HaServices.WITH_LEADERSHIP_CONTROL)
                                 .withRandomPorts()
                                 .build());
         cluster.start();
+        WORKERS.put(cluster, IntStream.rangeClosed(0, plan.setting("workers")).toArray());
         return cluster;
+    }
+
+    /** Ends a worker, and starts another one in its place. */
+    static void replace(MiniCluster cluster, int worker) throws Exception {
+        int[] numbers = WORKERS.get(cluster);
+        synchronized (numbers) {
+            cluster.terminateTaskManager(numbers[worker]).get();
+            cluster.startTaskManager();
+            numbers[worker] = numbers[numbers.length - 1]++;
+        }
     }
 }

@@ -3,12 +3,18 @@ package conformance.flink.pipeline;
 import conformance.flink.Json;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.runtime.highavailability.nonha.embedded.HaLeadershipControl;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.util.FlinkRuntimeException;
+import org.apache.flink.util.function.ThrowingRunnable;
 
-/** What a scenario lets fail in user code. */
+/** What a scenario lets fail: user code of a task, a worker, the job master, all tasks. */
 final class Failures {
 
     /** What user code throws. Its text begins with what was made to fail. */
-    static final class MadeToFail extends Exception {
+    static final class MadeToFail extends FlinkRuntimeException {
 
         private static final long serialVersionUID = 1L;
 
@@ -32,9 +38,24 @@ final class Failures {
     private final LiveJob job;
     private final Map<String, Fault> faults = new HashMap<>();
     private Asked waiting;
+    private long cut; // the checkpoint of which the last snapshot was taken
+    private volatile int masters;
+    private MiniCluster cluster;
+    private JobID id;
 
     Failures(LiveJob job) {
         this.job = job;
+    }
+
+    /** Where the job runs. */
+    void of(MiniCluster cluster, JobID id) {
+        this.cluster = cluster;
+        this.id = id;
+    }
+
+    /** How many job masters were lost. */
+    int masters() {
+        return masters;
     }
 
     /** Lets one failure wait for its point; it takes the place of another one that waits. */
@@ -47,7 +68,7 @@ final class Failures {
     }
 
     /** User code is at a place at which a fault may be armed. */
-    synchronized void here(String place) throws MadeToFail {
+    synchronized void here(String place) {
         Fault fault = faults.get(place);
         if (fault != null && --fault.left == 0) {
             faults.remove(place);
@@ -56,16 +77,43 @@ final class Failures {
         }
     }
 
-    /** A task is at a point at which a failure may wait. */
-    void here(int task, String point) throws MadeToFail {
-        Asked struck = take(task, point);
-        if (struck != null) {
-            strike(struck, task);
+    /** A task takes its snapshot of a checkpoint, before which others may have taken theirs. */
+    void cut(int task, long checkpoint) {
+        boolean others = isBehind(checkpoint);
+        here(task, "in-snapshot");
+        Asked struck = others ? take("between-cuts") : null;
+        if (struck != null && !now(struck)) {
+            await(struck.target, struck.number, struck.point);
         }
     }
 
+    private synchronized boolean isBehind(long checkpoint) {
+        boolean behind = cut == checkpoint;
+        cut = checkpoint;
+        return behind;
+    }
+
+    /** A task is at a point at which a failure may wait. */
+    void here(int task, String point) {
+        Asked struck = take(task, point);
+        if (struck == null) {
+            return;
+        }
+        if (struck.target.equals("task")) {
+            said(struck);
+            throw new MadeToFail("task");
+        }
+        now(struck);
+    }
+
+    /** The one that waits for this point: of this task, or of something that all tasks belong to. */
     private synchronized Asked take(int task, String point) {
-        if (waiting == null || !waiting.point.equals(point) || !waiting.target.equals("task") || waiting.number != task) {
+        boolean isOther = waiting != null && waiting.target.equals("task") && waiting.number != task;
+        return isOther ? null : take(point);
+    }
+
+    private synchronized Asked take(String point) {
+        if (waiting == null || !waiting.point.equals(point)) {
             return null;
         }
         Asked struck = waiting;
@@ -73,45 +121,76 @@ final class Failures {
         return struck;
     }
 
-    private void strike(Asked struck, int task) throws MadeToFail {
-        said(struck.target, struck.number, struck.point);
-        throw new MadeToFail(struck.target);
-    }
-
-    private void said(String target, int number, String point) {
+    private void said(Asked struck) {
         job.signal(
-                Json.tagged("failure-struck").put("target", target).put("number", number).put("point", point));
+                Json.tagged("failure-struck")
+                        .put("target", struck.target)
+                        .put("number", struck.number)
+                        .put("point", struck.point));
     }
 
     /** Whether something of the target is there that fails now. */
     boolean now(String target, int number) {
-        switch (target) {
+        return now(new Asked(target, number, "now"));
+    }
+
+    private boolean now(Asked struck) {
+        switch (struck.target) {
             case "task":
-                return failTask(number);
-            case "job":
-                return failJob();
+                return failTask(struck);
+            case "worker":
+                said(struck);
+                behind(() -> Clusters.replace(cluster, struck.number));
+                return true;
+            case "master":
+                masters++;
+                said(struck);
+                behind(this::replaceMaster);
+                return true;
             default:
-                return false;
+                return failJob(struck);
         }
     }
 
-    private boolean failTask(int task) {
-        if (job.reader(task) != null) {
-            job.reader(task).fail(() -> strike(new Asked("task", task, "now"), task));
+    private boolean failTask(Asked struck) {
+        Runnable failing =
+                () -> {
+                    said(struck);
+                    throw new MadeToFail("task");
+                };
+        if (job.reader(struck.number) != null) {
+            job.reader(struck.number).fail(failing);
             return true;
         }
-        return job.inMailbox(task, () -> strike(new Asked("task", task, "now"), task));
+        return job.inMailbox(struck.number, failing::run);
     }
 
-    private boolean failJob() {
+    private boolean failJob(Asked struck) {
         for (JobPlan.Vertex vertex : job.plan.vertices) {
             SplitAssigner assigner = job.assigner(vertex.number);
             if (assigner != null) {
-                said("job", 0, "now");
+                said(struck);
                 assigner.fail(new MadeToFail("job"));
                 return true;
             }
         }
         return false;
+    }
+
+    private void replaceMaster() throws Exception {
+        HaLeadershipControl control = cluster.getHaLeadershipControl().orElseThrow();
+        control.revokeJobMasterLeadership(id).get();
+        control.grantJobMasterLeadership(id).get();
+    }
+
+    /** In a thread of its own, since a task that waits for its own end would wait for ever. */
+    private static void behind(ThrowingRunnable<Exception> failing) {
+        CompletableFuture.runAsync(ThrowingRunnable.unchecked(failing))
+                .whenComplete(
+                        (none, failed) -> {
+                            if (failed != null) {
+                                failed.printStackTrace();
+                            }
+                        });
     }
 }

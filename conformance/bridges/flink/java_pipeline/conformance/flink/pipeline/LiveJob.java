@@ -36,10 +36,11 @@ final class LiveJob {
     /** Grows with everything that user code does. */
     final AtomicLong progress = new AtomicLong();
 
-    /** Something that user code has said; {@code records}: what a sink has committed, or null. */
+    /** What a sink has committed. */
     private record Said(ObjectNode signal, int sink, int[] records) {}
 
-    private final Queue<Said> signals = new ConcurrentLinkedQueue<>();
+    private final Queue<ObjectNode> signals = new ConcurrentLinkedQueue<>();
+    private final Queue<Said> commits = new ConcurrentLinkedQueue<>();
     private final AtomicIntegerArray throttled;
     private final AtomicIntegerArray ended;
     private final Map<Integer, MailboxExecutor> mailboxes = new ConcurrentHashMap<>();
@@ -48,6 +49,7 @@ final class LiveJob {
     private final Map<Integer, SinkOperator> sinks = new ConcurrentHashMap<>();
     private final List<Said> output = new ArrayList<>(); // what was committed and said
     private volatile long probe;
+    private volatile boolean restores; // whether tasks that begin now restore a checkpoint
     private boolean closed;
 
     LiveJob(JobPlan plan, World world) {
@@ -187,14 +189,21 @@ final class LiveJob {
         return true;
     }
 
-    /** The signals of user code since this was asked last. */
+    /** What user code has said since this was asked last, but for what was committed. */
     List<ObjectNode> takeSignals() {
         List<ObjectNode> taken = new ArrayList<>();
-        for (Said said; (said = signals.poll()) != null; ) {
+        for (ObjectNode said; (said = signals.poll()) != null; ) {
+            taken.add(said);
+        }
+        return taken;
+    }
+
+    /** What was committed since this was asked last. */
+    List<ObjectNode> takeCommits() {
+        List<ObjectNode> taken = new ArrayList<>();
+        for (Said said; (said = commits.poll()) != null; ) {
             taken.add(said.signal);
-            if (said.records != null) {
-                output.add(said);
-            }
+            output.add(said);
         }
         return taken;
     }
@@ -212,6 +221,14 @@ final class LiveJob {
     synchronized void close() {
         closed = true;
         JOBS.remove(number);
+    }
+
+    void restores(boolean now) {
+        restores = now;
+    }
+
+    boolean restores() {
+        return restores;
     }
 
     // ---- what user code does
@@ -253,7 +270,7 @@ final class LiveJob {
     }
 
     void signal(ObjectNode signal) {
-        signals.add(new Said(signal, -1, null));
+        signals.add(signal);
         progress.incrementAndGet();
     }
 
@@ -265,6 +282,6 @@ final class LiveJob {
         ObjectNode signal = Json.tagged("committed").put("sink", name.sink());
         signal.putObject("transaction").put("subtask", name.subtask()).put("checkpoint", name.checkpoint());
         signal.set("records", Records.runs(records));
-        signals.add(new Said(signal, name.sink(), records));
+        commits.add(new Said(signal, name.sink(), records));
     }
 }

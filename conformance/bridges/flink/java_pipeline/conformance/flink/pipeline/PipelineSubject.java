@@ -42,8 +42,10 @@ final class PipelineSubject implements Subject {
             job = new LiveJob(plan, World.of(plan));
             watch = new Watch(plan);
             cluster = Clusters.of(plan);
+            job.restores(plan.restored > 0);
             JobGraph graph = Graph.of(job);
             id = graph.getJobID();
+            job.failures.of(cluster, id);
             cluster.submitJob(graph).get();
         } catch (Exception failed) {
             throw new IllegalStateException("the job was not submitted", failed);
@@ -95,8 +97,9 @@ final class PipelineSubject implements Subject {
             case "state":
                 return Json.array();
             case "output":
+                int[] output = job.output(arguments.index(0)); // what is committed meanwhile is said with this answer
                 listen();
-                return Records.runs(job.output(arguments.index(0)));
+                return Records.runs(output);
             case "resources":
                 listen();
                 return Json.object();
@@ -114,28 +117,40 @@ final class PipelineSubject implements Subject {
 
     // ---- what has happened
 
+    /** Nobody has it while the job has no master. */
     private AccessExecutionGraph graph() throws Exception {
-        return cluster.getExecutionGraph(id).get();
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(TRIGGER_MILLIS);
+        while (true) {
+            try {
+                return cluster.getExecutionGraph(id).get();
+            } catch (ExecutionException none) {
+                if (System.nanoTime() > end) {
+                    throw none;
+                }
+                Thread.sleep(LOOK_MILLIS);
+            }
+        }
     }
 
-    /** Notes what has happened: what was committed follows the completion of its checkpoint, what has failed precedes. */
+    /**
+     * Notes what has happened. What was committed was asked for first and is said last, behind the completion of its
+     * checkpoint; what was made to fail is asked for last and said first.
+     */
     private AccessExecutionGraph listen() throws Exception {
         if (isReleased) {
             return null;
         }
-        List<ObjectNode> said = job.takeSignals();
+        // Which checkpoint the master has completed that was lost, only the next one says.
+        List<ObjectNode> committed = job.failures.masters() > watch.masters() ? List.of() : job.takeCommits();
         AccessExecutionGraph graph = graph();
-        said.stream().filter(one -> !isCommit(one)).forEach(signals::add);
+        job.takeSignals().forEach(signals::add);
         watch.look(graph).forEach(signals::add);
-        said.stream().filter(PipelineSubject::isCommit).forEach(signals::add);
+        committed.forEach(signals::add);
+        job.restores(watch.newestCompleted() > 0);
         if (watch.isOver()) {
             endWithCommits();
         }
         return graph;
-    }
-
-    private static boolean isCommit(ObjectNode signal) {
-        return signal.get("type").textValue().equals("committed");
     }
 
     /** That the job is over comes last. */
@@ -143,7 +158,7 @@ final class PipelineSubject implements Subject {
         for (int at = 0; at < signals.size(); at++) {
             if (signals.get(at).get("type").textValue().equals("job-over")) {
                 ObjectNode over = (ObjectNode) signals.remove(at);
-                job.takeSignals().forEach(signals::add);
+                job.takeCommits().forEach(signals::add);
                 signals.add(over);
                 return;
             }
@@ -256,10 +271,6 @@ final class PipelineSubject implements Subject {
         }
         if (point.equals("now")) {
             return job.failures.now(target, number);
-        }
-        // User code of one task can throw; what strikes others at a point is not there yet.
-        if (!target.equals("task") || point.equals("between-cuts") || job.plan.vertexOfTask(number).isSource()) {
-            return false;
         }
         job.failures.await(target, number, point);
         return true;

@@ -1,8 +1,11 @@
 package conformance.flink.pipeline;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
@@ -14,35 +17,44 @@ import org.apache.flink.core.io.InputStatus;
 /** Emits the records of its splits as far as they exist, those of each split in their order, splits in turn. */
 final class SplitReader implements SourceReader<byte[], Split> {
 
-    /** What a scenario lets the reader do, which throws. */
-    interface Failing {
-        void run() throws Failures.MadeToFail;
-    }
-
     /** What reading costs: sources that are busy send their barriers at different moments. */
     private static final long COST_NANOS = 300_000;
+    /** What it costs at most to open a split. A trigger waits, so that barriers come further apart than snapshots take. */
+    private static final int OPENING_MICROS = 80_000;
 
     private final LiveJob job;
     private final JobPlan.Vertex vertex;
     private final int task;
+    private final Runnable asks;
+    private boolean started;
     private final Map<Integer, Integer> offsets = new ConcurrentHashMap<>(); // by split; others read it
     private final List<Integer> turns = new ArrayList<>();
+    private final Set<Integer> opened = new HashSet<>();
+    private final Random opening;
     private int turn;
     private long probe; // the last watermark
     private boolean noMore;
-    private volatile Failing failing;
+    private volatile Runnable failing;
     private volatile CompletableFuture<Void> available = new CompletableFuture<>();
 
-    SplitReader(LiveJob job, JobPlan.Vertex vertex, int subtask) throws Failures.MadeToFail {
+    SplitReader(LiveJob job, JobPlan.Vertex vertex, int subtask, Runnable asks) {
         this.job = job;
         this.vertex = vertex;
+        this.asks = asks;
         task = vertex.firstTask + subtask;
+        opening = new Random(job.number << 16 | task);
         job.failures.here("operators-open");
+        if (job.restores()) {
+            job.failures.here(task, "in-restore");
+        }
         job.opened(task, this);
     }
 
     @Override
-    public void start() {}
+    public void start() {
+        started = true;
+        asks.run();
+    }
 
     /** Any thread: there may be something to do. */
     void wake() {
@@ -50,7 +62,7 @@ final class SplitReader implements SourceReader<byte[], Split> {
     }
 
     /** Any thread: the task fails when it polls next. */
-    void fail(Failing by) {
+    void fail(Runnable by) {
         failing = by;
         wake();
     }
@@ -78,7 +90,7 @@ final class SplitReader implements SourceReader<byte[], Split> {
                 output.collect(Records.bytes(split * Records.OF_A_SPLIT + offset));
                 offsets.put(split, offset + 1);
                 job.progress.incrementAndGet();
-                LockSupport.parkNanos(COST_NANOS);
+                LockSupport.parkNanos(opened.add(split) ? 1_000L * opening.nextInt(OPENING_MICROS) : COST_NANOS);
                 return InputStatus.MORE_AVAILABLE;
             }
         }
@@ -100,9 +112,15 @@ final class SplitReader implements SourceReader<byte[], Split> {
     @Override
     public List<Split> snapshotState(long checkpoint) {
         List<Split> splits = new ArrayList<>();
+        job.failures.cut(task, checkpoint);
         offsets.forEach((split, offset) -> splits.add(new Split(split, offset)));
         job.progress.incrementAndGet();
         return splits;
+    }
+
+    @Override
+    public void notifyCheckpointComplete(long checkpoint) throws Exception {
+        job.failures.here(task, "completed");
     }
 
     @Override
@@ -110,6 +128,9 @@ final class SplitReader implements SourceReader<byte[], Split> {
         for (Split split : splits) {
             offsets.put(split.number(), split.offset());
             turns.add(split.number());
+        }
+        if (started) { // restored splits are added before the reader is registered, which must not ask then
+            asks.run();
         }
         wake();
     }

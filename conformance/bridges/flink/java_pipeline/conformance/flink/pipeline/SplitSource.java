@@ -51,7 +51,12 @@ final class SplitSource implements Source<byte[], Split, Split[]> {
     @Override
     public SourceReader<byte[], Split> createReader(SourceReaderContext context) throws Exception {
         LiveJob live = LiveJob.of(job);
-        return new SplitReader(live, live.plan.vertices.get(vertex), context.getIndexOfSubtask());
+        return new SplitReader(live, live.plan.vertices.get(vertex), context.getIndexOfSubtask(), asks(context));
+    }
+
+    /** What a reader does when it can take a split: only an enumerator of the user's is asked for one. */
+    private static Runnable asks(SourceReaderContext context) {
+        return OwnEnumerator.IS_THERE ? context::sendSplitRequest : () -> {};
     }
 
     @Override

@@ -15,11 +15,10 @@ abstract class TaskOperator extends AbstractStreamOperator<byte[]> {
 
     /**
      * A task that restores ends its loop between two records, and runs only then. So while it restores, an operator
-     * that stands still takes a record now and then.
+     * that stands still takes a record now and then. It takes no mail, since the one with which the restore ends would
+     * not be seen by the loop, which goes on as long as there are records and no mails.
      */
     private static final long RESTORING_NANOS = 2_000_000;
-
-    private static final long PAUSE_NANOS = 100_000;
 
     private final long job;
     private final int vertex;
@@ -69,22 +68,19 @@ abstract class TaskOperator extends AbstractStreamOperator<byte[]> {
     /** A record was processed. Mails and priority events go on while the task stands still. */
     protected void done() throws Exception {
         live.progress.incrementAndGet();
-        long end = System.nanoTime() + RESTORING_NANOS;
+        if (live.isThrottled(task) && !getContainingTask().isRunning()) {
+            LockSupport.parkNanos(RESTORING_NANOS);
+            return;
+        }
         while (live.isThrottled(task)) {
-            if (getContainingTask().isRunning()) {
-                mailbox.yield();
-            } else if (System.nanoTime() > end) {
-                return;
-            } else if (!mailbox.tryYield()) {
-                LockSupport.parkNanos(PAUSE_NANOS);
-            }
+            mailbox.yield();
         }
     }
 
     @Override
     public void snapshotState(StateSnapshotContext context) throws Exception {
         live.failures.here("operator-snapshot");
-        live.failures.here(task, "in-snapshot");
+        live.failures.cut(task, context.getCheckpointId());
         super.snapshotState(context);
         live.progress.incrementAndGet();
     }

@@ -15,6 +15,7 @@ import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.stream.IntStream;
 import org.apache.flink.api.common.JobStatus;
 import org.apache.flink.runtime.checkpoint.AbstractCheckpointStats;
 import org.apache.flink.runtime.checkpoint.CheckpointException;
@@ -35,6 +36,16 @@ import org.apache.flink.util.SerializedThrowable;
 final class Watch {
 
     private static final long ANSWER_MILLIS = 2_000;
+    /** What tasks fail of when a worker is lost, those on it and those that are connected with it. */
+    private static final List<String> OF_A_LOST_WORKER =
+            List.of(
+                    "The TaskExecutor is shutting down",
+                    "no longer reachable",
+                    "RemoteTransportException",
+                    "LocalTransportException",
+                    "PartitionConnectionException",
+                    "PartitionNotFoundException",
+                    "TaskManager with id");
     private static final List<ExecutionState> SAID =
             List.of(
                     ExecutionState.INITIALIZING,
@@ -75,6 +86,8 @@ final class Watch {
     private final boolean[] finished;
     private JobStatus status;
     private boolean isOver;
+    private int masters;
+    private String master; // the id of the graph that was looked at last, which each job master makes anew
 
     @SuppressWarnings({"unchecked", "rawtypes"})
     Watch(JobPlan plan) {
@@ -84,6 +97,11 @@ final class Watch {
         Arrays.setAll(states, task -> new HashSet<>());
         running = new boolean[plan.tasks];
         finished = new boolean[plan.tasks];
+    }
+
+    /** How many have begun in the place of one that was lost. */
+    int masters() {
+        return masters;
     }
 
     boolean isOver() {
@@ -107,9 +125,9 @@ final class Watch {
         return checkpoints.values().stream().anyMatch(one -> !one.hasEnded);
     }
 
-    /** How many checkpoints are pending that are no savepoints. */
+    /** How many checkpoints are pending. Flink counts savepoints, too. */
     int pending() {
-        return (int) checkpoints.values().stream().filter(one -> !one.hasEnded && !one.isSavepoint()).count();
+        return (int) checkpoints.values().stream().filter(one -> !one.hasEnded).count();
     }
 
     /** The newest one that is complete and no savepoint; 0: none. */
@@ -140,12 +158,21 @@ final class Watch {
     /** What has happened since the graph was looked at last, in the order in which it has happened. */
     List<ObjectNode> look(AccessExecutionGraph graph) {
         List<Timed> found = new ArrayList<>();
+        List<ObjectNode> signals = new ArrayList<>();
         status = graph.getState();
         CheckpointStatsSnapshot statistics = graph.getCheckpointStatsSnapshot();
+        String now = master(graph);
+        if (now == null) { // none has begun
+            Arrays.fill(running, false);
+        } else if (!now.equals(master)) {
+            if (master != null) {
+                begin(statistics, signals);
+            }
+            master = now;
+        }
         ends(statistics, found);
         tasks(graph, statistics, found);
         found.sort(Comparator.comparingLong(Timed::at).thenComparingInt(Timed::order));
-        List<ObjectNode> signals = new ArrayList<>();
         found.forEach(one -> signals.add(one.signal));
         if (!isOver && status.isGloballyTerminalState()) {
             isOver = true;
@@ -155,6 +182,48 @@ final class Watch {
             signals.add(status == JobStatus.FAILED && cause != null ? over.put("cause", text(cause)) : over);
         }
         return signals;
+    }
+
+    /** With the id of its graph the ids of all attempts begin. Null: the job master has no graph yet. */
+    private static String master(AccessExecutionGraph graph) {
+        for (AccessExecutionVertex one : graph.getAllExecutionVertices()) {
+            return one.getCurrentExecutionAttempt().getAttemptId().toString().split("_")[0];
+        }
+        return null;
+    }
+
+    /** Another master begins: of what was pending for the one before, only what it restores was complete. */
+    private void begin(CheckpointStatsSnapshot statistics, List<ObjectNode> signals) {
+        long point = point(statistics);
+        masters++;
+        checkpoints.forEach(
+                (number, one) -> {
+                    if (!one.hasEnded && (number == point || isDone(one.result))) {
+                        one.hasEnded = true;
+                        one.isCompleted = true;
+                        one.location = number == point ? location(statistics) : "";
+                        signals.add(completed(number, one));
+                    } else {
+                        endWithJob(number, one, signals);
+                    }
+                });
+        Arrays.fill(attempts, 0);
+        Arrays.stream(states).forEach(Set::clear);
+        ObjectNode restarted = Json.tagged("job-restarted").put("checkpoint", point);
+        restarted.set("tasks", Records.runs(IntStream.range(0, plan.tasks).toArray()));
+        signals.add(restarted);
+    }
+
+    private static boolean isDone(CompletableFuture<?> result) {
+        return result.isDone() && !result.isCompletedExceptionally();
+    }
+
+    private static String location(CheckpointStatsSnapshot statistics) {
+        return statistics.getLatestRestoredCheckpoint().getExternalPath();
+    }
+
+    private static ObjectNode completed(long number, Checkpoint one) {
+        return Json.tagged("checkpoint-completed").put("checkpoint", number).put("kind", one.kind);
     }
 
     private void endWithJob(long number, Checkpoint one, List<ObjectNode> signals) {
@@ -180,10 +249,7 @@ final class Watch {
             if (one.getStatus() == CheckpointStatsStatus.COMPLETED) {
                 checkpoint.isCompleted = true;
                 checkpoint.location = ((CompletedCheckpointStats) one).getExternalPath();
-                signal =
-                        Json.tagged("checkpoint-completed")
-                                .put("checkpoint", one.getCheckpointId())
-                                .put("kind", checkpoint.kind);
+                signal = completed(one.getCheckpointId(), checkpoint);
             } else {
                 signal = failed(one.getCheckpointId(), checkpoint);
             }
@@ -307,6 +373,12 @@ final class Watch {
         String all = error.getExceptionAsString();
         String made = Failures.MadeToFail.class.getName() + ": ";
         int at = all.indexOf(made);
-        return at < 0 ? all : all.substring(at + made.length()).split("\n", 2)[0];
+        if (at >= 0) {
+            return all.substring(at + made.length()).split("\n", 2)[0];
+        }
+        if (all.contains(": Stop-with-savepoint failed.")) { // a task that has taken its part is told of the abort
+            return "stop: " + all;
+        }
+        return OF_A_LOST_WORKER.stream().anyMatch(all::contains) ? "worker: " + all : all;
     }
 }

@@ -1,0 +1,377 @@
+"""Judges the record of a job that ran elsewhere: each line is a step of an episode, whose ledger and rules do the rest.
+
+A violation does not end the judging, since the lines after it are there already. What is wrong later may follow from
+what was wrong first.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, NoReturn
+
+from conformance import ports
+from conformance.driver import Broken, Judgement, Program, World
+from conformance.driver.judge import Judge
+from conformance.driver.judgement import Several
+from conformance.episodes import lines, recorded, steps
+from conformance.episodes.config import SINK
+from conformance.episodes.ledger import EpisodeLedger
+from conformance.episodes.recorded import SOURCE, Keys, RecordedConfig, RecordedJobs, Rows
+from conformance.ports import CheckpointKind, JobCheckpoint, Run, SplitState, Transaction
+from conformance.ports.episodes import Output, Promises, Row
+from conformance.scenarios import SchemaError, Step
+
+MOST_NOTED = 5
+"""How many violations of a file are kept. All are counted."""
+_HEARD = steps.advance(1)
+_ENDS = "must say how it has ended, with a line killed, failed or finished"
+_REASON = ports.CheckpointReason.EXPIRED
+"""Why a checkpoint has failed is not recorded, and not judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A property that does not hold, and in which line that shows."""
+
+    slug: str
+    line: int
+    broken: Broken
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What a file has come to."""
+
+    job: str = ""
+    lines: int = 0
+    lives: int = 0
+    restores: int = 0
+    """How often the job was restored from recovery data."""
+    finished: bool = False
+    """Whether the last life has read all to the end, so that what is lost shows."""
+    kinds: Counter[str] = field(default_factory=Counter)
+    """By what they say, how many lines there are."""
+    noted: list[Noted] = field(default_factory=list)
+    """The first violations."""
+    violations: Counter[str] = field(default_factory=Counter)
+    exercised: tuple[str, ...] = ()
+    not_exercised: tuple[str, ...] = ()
+
+
+class _Judge(Judge):
+    """Notes what is broken, and lets the run go on."""
+
+    __slots__ = ("line", "verdict")
+
+    def __init__(self, program: Program, ledger: EpisodeLedger, verdict: Verdict) -> None:
+        super().__init__(program, ledger, None)
+        self.verdict = verdict
+        self.line = 1
+        """The line that is being judged."""
+
+    def _other(self, place: int, judgement: Judgement | Several, step: Step, row: list[int]) -> None:
+        if not isinstance(judgement, Broken):
+            Judge._other(self, place, judgement, step, row)
+            return
+        slug = self.program.properties[place].slug
+        row[place] += 1
+        assert isinstance(self.ledger, EpisodeLedger)
+        self.ledger.found.pop(slug, None)
+        self.verdict.violations[slug] += 1
+        if len(self.verdict.noted) < MOST_NOTED:
+            self.verdict.noted.append(Noted(slug, self.line, judgement))
+
+
+def judge(recorded_lines: Iterable[tuple[int, lines.Line]], source: str) -> Verdict:
+    """Returns what the lines of a file have come to. `source`: its name.
+
+    Raises: SchemaError if a line cannot be where it is, which says what is missing.
+    """
+    job = None
+    number = 0
+    for number, line in recorded_lines:
+        if job is not None:
+            job.read(number, line)
+        elif isinstance(line, lines.Header):
+            job = _Job(line, source)
+        else:
+            break
+    if job is None:
+        raise SchemaError(f"{source}, line {number or 1}: the first line is the header; right would be"
+                          f" {lines.EXAMPLES['header']}")  # fmt: skip
+    return job.ended(number)
+
+
+class _Job:
+    """The job of a file, as far as it is read."""
+
+    def __init__(self, header: lines.Header, source: str) -> None:
+        self._source, self._header = source, header
+        self._keys = Keys()
+        implementation = RecordedJobs()
+        self._answers = implementation.answers
+        promises = Promises(header.promises.output, continues=header.promises.continues)
+        config = RecordedConfig(splits=header.splits, promises=promises, recorded=self._keys)
+        self._program = Program(recorded.COMPONENT, implementation)
+        self._world = World(self._program, config)
+        self._verdict = Verdict(job=header.job)
+        assert isinstance(self._world.ledger, EpisodeLedger)
+        self._ledger = self._world.ledger
+        self._judge = _Judge(self._program, self._ledger, self._verdict)
+        self._judge.evidence.enter(config, self._ledger)
+        self._world.judge = self._judge
+        self._by_batch = promises.output is Output.ONCE_PER_BATCH
+        self._is_live = False
+        self._life = -1
+        """The number of starts and restarts, from 0."""
+        self._ids: dict[int | str, int] = {}
+        """By id, the record."""
+        self._known = Rows(self._keys)
+        """The rows that are committed."""
+        self._batch: list[Row] = []
+        """The rows of the batch that is being read."""
+        self._reading = Rows(self._keys)
+        self._read_at = array("q")
+        """By row of the reading, its line."""
+
+    def read(self, number: int, line: lines.Line) -> None:
+        """Does what a line says. Raises: SchemaError."""
+        self._judge.line = number
+        kind = type(line)
+        self._verdict.kinds[kind.__name__.lower()] += 1
+        if self._batch and kind is not lines.Committed and kind in _ENDS_A_BATCH:
+            self._end_batch()
+        if len(self._reading) and kind is not lines.Row and kind is not lines.Output_:
+            self._wrong("a line output says how many rows were read, and comes behind the last row")
+        _READ[kind](self, line)
+
+    def ended(self, number: int) -> Verdict:
+        """Returns the verdict, after the last line. Raises: SchemaError if the file ends too early."""
+        self._judge.line = number
+        if self._life < 0:
+            self._wrong(f"no life has begun; right would be {lines.EXAMPLES['started']}")
+        if self._is_live:
+            self._wrong(f"the file ends, and life {self._ledger.lives} {_ENDS}")
+        if len(self._reading):
+            self._wrong("the file ends, and a line output must say how many rows were read")
+        self._end_batch()
+        verdict = self._verdict
+        verdict.lines, verdict.lives, verdict.finished = number, self._ledger.lives + 1, self._ledger.finished
+        put_to_the_test = set(self._program.exercised(self._judge.evidence.exercised()))
+        slugs = [one.slug for one in self._program.properties[1:]]
+        verdict.exercised = tuple(one for one in slugs if one in put_to_the_test)
+        verdict.not_exercised = tuple(one for one in slugs if one not in put_to_the_test)
+        return verdict
+
+    # ---- what the lines say ------------------------------------------------------------------------------------------
+    def _again(self, line: lines.Header) -> None:
+        self._wrong("the header is the first line, and there is one")
+
+    def _supplied(self, line: lines.Supplied) -> None:
+        next_one = self._ledger.supplied.get(line.split)
+        if next_one is None:
+            self._wrong(f"the header has {self._header.splits} splits, from 0", "split")
+        if line.position != next_one:
+            self._wrong(f"split {line.split} has {next_one} records so far, so this is {next_one}", "position")
+        if line.id is not None and line.id in self._ids:
+            self._wrong(f"{line.id!r} is the id of another record", "id")
+        self._keys.add(line.split, line.key)
+        if line.id is not None:
+            self._ids[line.id] = ports.record(line.split, line.position)
+        self._perform(steps.supply(line.split, 1))
+
+    def _ended(self, line: lines.Ended) -> None:
+        self._perform(steps.end(SOURCE))
+
+    def _triggered(self, line: lines.Triggered) -> None:
+        self._live()
+        kind = CheckpointKind.SAVEPOINT if line.savepoint or line.stops else CheckpointKind.ALIGNED
+        self._answers.triggered = ports.Triggered(line.checkpoint)
+        self._perform(recorded.stop_with_savepoint() if line.stops else recorded.trigger(kind.value))
+
+    def _completed(self, line: lines.Completed) -> None:
+        self._live()
+        one = self._ledger.checkpoints.known.get(line.checkpoint)
+        kind = CheckpointKind.ALIGNED if one is None else one.kind
+        self._perform(_HEARD, ports.CheckpointCompleted(line.checkpoint, kind))
+        if line.positions is not None:
+            states = (self._sources(line.positions), (ports.OperatorState(),), (ports.OperatorState(),))
+            self._answers.checkpoint = JobCheckpoint(line.checkpoint, kind, (1, 1, 1), states=states)
+            self._perform(recorded.snapshot(line.checkpoint))
+
+    def _aborted(self, line: lines.Aborted) -> None:
+        self._live()
+        self._perform(_HEARD, ports.CheckpointFailed(line.checkpoint, _REASON))
+
+    def _committed(self, line: lines.Committed) -> None:
+        if self._life < 0:
+            self._live()
+        row = self._row(line)
+        if self._by_batch:
+            if self._batch and self._batch[0].batch != row.batch:
+                self._end_batch()
+            self._batch.append(row)
+        else:
+            self._commit([row], line.checkpoint or 0)
+        self._known.add(row)
+
+    def _row_read(self, line: lines.Row) -> None:
+        self._reading.add(self._row(line))
+        self._read_at.append(self._judge.line)
+
+    def _output(self, line: lines.Output_) -> None:
+        reading, self._reading = self._reading, Rows(self._keys)
+        if line.rows != len(reading):
+            self._wrong(f"there are {len(reading)} lines row before it, so it is {len(reading)}", "rows")
+        at = self._judge.line
+        for row, place in self._not_known(reading):
+            self._judge.line = self._read_at[place]
+            if self._by_batch:
+                self._batch.append(row)
+            else:
+                self._commit([row], 0)
+            self._known.add(row)
+        self._batch.sort(key=lambda row: row.batch)
+        self._judge.line = at
+        for _, some in groupby(self._batch, lambda row: row.batch):
+            self._commit(list(some), 0)
+        self._batch = []
+        self._read_at = array("q")
+        self._see(self._known)
+        self._see(reading)
+
+    def _not_known(self, reading: Rows) -> Iterable[tuple[Row, int]]:
+        """Yields the rows, with their places, that were read and are not known as committed."""
+        many = len(self._known)
+        if reading[:many] == self._known:
+            return zip(reading[many:], range(many, len(reading)), strict=True)
+        left = Counter(self._known)
+        found = []
+        for place, row in enumerate(reading):
+            if left[row] > 0:
+                left[row] -= 1
+            else:
+                found.append((row, place))
+        return found
+
+    def _started(self, line: lines.Started) -> None:
+        restored, ledger = line.restored, self._ledger
+        if self._is_live:
+            self._wrong(f"life {ledger.lives} {_ENDS} before another one begins")
+        if ledger.finished and not ledger.promises.continues:
+            self._wrong(
+                'the job has finished; if it can be started again and reads on, the header promises "continues"'
+            )
+        point = ledger.checkpoints.point
+        if restored is True:
+            if line.positions is not None:
+                self._wrong("they are compared with a checkpoint, so the line says which one", "positions")
+        elif restored < point:
+            self._wrong(f"checkpoint {point} has completed. What has come out since an older one comes out again, which"
+                        " nobody can judge. If the engine did that by itself, right would be"
+                        f" {lines.EXAMPLES['restarted']}", "restored")  # fmt: skip
+        elif restored and not self._has_completed(restored):
+            self._wrong(f"checkpoint {restored} has not completed in this file", "restored")
+        if self._life >= 0:
+            number = 0 if restored is True else int(restored)
+            saved = ledger.checkpoints.saved.get(number)
+            kind = CheckpointKind.ALIGNED
+            self._answers.checkpoint = None
+            if number:
+                bare = JobCheckpoint(number, kind, (1, 1, 1))
+                self._answers.checkpoint = bare if saved is None else saved.checkpoint
+            self._perform(recorded.start_from(number))
+        self._begin(bool(restored), line.positions)
+
+    def _restarted(self, line: lines.Restarted) -> None:
+        self._live()
+        everything = Run(0, len(self._ledger.config.tasks()) - 1)
+        self._perform(_HEARD, ports.JobRestarted(line.restored, (everything,)))
+        self._begin(line.restored > 0, line.positions)
+
+    def _begin(self, restored: bool, positions: Sequence[int] | None) -> None:
+        self._is_live = True
+        self._life += 1
+        self._verdict.restores += restored
+        if positions is not None:
+            self._answers.sources = self._sources(positions)
+            self._perform(recorded.state(SOURCE))
+
+    def _has_completed(self, number: int) -> bool:
+        one = self._ledger.checkpoints.known.get(number)
+        return number == self._ledger.checkpoints.restored or (one is not None and one.is_completed)
+
+    def _killed(self, line: lines.Killed) -> None:
+        self._live()
+        self._is_live = False
+        self._perform(steps.kill())
+
+    def _failed(self, line: lines.Failed) -> None:
+        self._live()
+        self._is_live = False
+        self._perform(_HEARD, ports.JobOver(ports.JobStatus.FAILED, line.cause))
+
+    def _finished(self, line: lines.Finished) -> None:
+        self._live()
+        self._is_live = False
+        self._perform(steps.settle(ports.Until.OVER.value), ports.JobOver(ports.JobStatus.FINISHED))
+        self._see(self._known)
+
+    # ---- words and rows ----------------------------------------------------------------------------------------------
+    def _row(self, line: lines.Committed | lines.Row) -> Row:
+        if self._by_batch is (line.batch is None):
+            self._wrong("with output once-per-batch, each row has its batch" if self._by_batch else
+                        "rows have no batch, unless the header promises once-per-batch", "batch")  # fmt: skip
+        named = line.record
+        if isinstance(named, tuple):
+            record = ports.record(*named)
+        else:  # an id that no record has is that of a record that was not supplied
+            record = self._ids.get(named, ports.record(self._header.splits, 0))
+        return Row(line.key, line.count, record, -1 if line.batch is None else line.batch)
+
+    def _commit(self, rows: list[Row], checkpoint: int) -> None:
+        name = Transaction(0, rows[0].batch) if self._by_batch else Transaction(self._life, checkpoint)
+        runs = ports.runs_of(sorted(row.record for row in rows))
+        self._perform(_HEARD, ports.Committed(SINK, name, runs))
+
+    def _end_batch(self) -> None:
+        if self._batch:
+            self._commit(self._batch, 0)
+            self._batch = []
+
+    def _see(self, rows: Rows) -> None:
+        self._answers.rows = rows[:]
+        self._perform(steps.rows(SINK))
+
+    def _sources(self, positions: Sequence[int]) -> tuple[ports.OperatorState, ...]:
+        if len(positions) != self._header.splits:
+            self._wrong(f"there are {self._header.splits} splits, and a position for each", "positions")
+        return (ports.OperatorState(tuple(SplitState(split, one) for split, one in enumerate(positions))),)
+
+    # ---- steps -------------------------------------------------------------------------------------------------------
+    def _perform(self, step: Step, *signals: ports.Signal) -> None:
+        self._world.port.signals.extend(signals)
+        self._world.perform(step)
+        self._world.performed.clear()
+
+    def _live(self) -> None:
+        if not self._is_live:
+            self._wrong(f"no life runs; a life begins with {lines.EXAMPLES['started']}")
+
+    def _wrong(self, why: str, where: str = "") -> NoReturn:
+        raise SchemaError(f"{self._source}, line {self._judge.line}{f', field {where}' if where else ''}: {why}")
+
+
+_READ: Mapping[type[Any], Callable[[_Job, Any], None]] = {
+    lines.Header: _Job._again, lines.Supplied: _Job._supplied, lines.Ended: _Job._ended,
+    lines.Triggered: _Job._triggered, lines.Completed: _Job._completed, lines.Aborted: _Job._aborted,
+    lines.Committed: _Job._committed,
+    lines.Row: _Job._row_read, lines.Output_: _Job._output, lines.Started: _Job._started,
+    lines.Restarted: _Job._restarted, lines.Killed: _Job._killed, lines.Failed: _Job._failed,
+    lines.Finished: _Job._finished,
+}  # fmt: skip
+_ENDS_A_BATCH = frozenset(_READ) - {lines.Supplied, lines.Ended, lines.Triggered, lines.Completed, lines.Aborted}

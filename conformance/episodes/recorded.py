@@ -1,0 +1,297 @@
+"""A job that ran elsewhere, as its record says: the component of episodes, and what only a record has.
+
+Its port answers what a line says. Ledger and rules are those of episodes and of jobs, so that nothing is judged in
+another way than in a run of the suite's own.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
+
+from conformance import episodes, ports
+from conformance.components.pipeline.rules import RULES as OF_JOBS
+from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, Steps
+from conformance.episodes import steps
+from conformance.episodes.config import EpisodeConfig
+from conformance.episodes.ledger import EpisodeLedger
+from conformance.ports import Answer, CheckpointCompleted, CheckpointFailed, CheckpointKind, Committed, JobRestarted
+from conformance.ports.episodes import Description, EpisodePort, EpisodesImplementation, Life, Row
+from conformance.ports.implementation import Factory
+
+SOURCE = 0
+
+
+class Keys:
+    """The keys of records, as the record of their source says: a number for each."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[int | str, int] = {}
+        self._names: list[int | str] = []
+        self._by_split: dict[int, array[int]] = {}
+
+    def number(self, key: int | str) -> int:
+        """Returns the number of a key."""
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = len(self._names)
+            self._names.append(key)
+        return found
+
+    def name(self, number: int) -> int | str:
+        """Returns the key with a number."""
+        return self._names[number]
+
+    def add(self, split: int, key: int | str) -> None:
+        """Notes the key of the next record of a split."""
+        self._by_split.setdefault(split, array("l")).append(self.number(key))
+
+    def of(self, record: int) -> int | str | None:
+        """Returns the key of a record; None: there is no such record."""
+        split, position = divmod(record, ports.RECORDS_OF_A_SPLIT)
+        there = self._by_split.get(split, ())
+        return self._names[there[position]] if position < len(there) else None
+
+
+class Rows(Sequence[Row]):
+    """Rows in little memory. None is ever changed or removed."""
+
+    def __init__(self, keys: Keys, columns: tuple[array[int], ...] | None = None) -> None:
+        self._keys = keys
+        self._columns = columns or tuple(array("q") for _ in range(4))
+
+    def add(self, row: Row) -> None:
+        """Adds a row at the end."""
+        keys, counts, records, batches = self._columns
+        keys.append(self._keys.number(row.key))
+        counts.append(row.count)
+        records.append(row.record)
+        batches.append(row.batch)
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def __iter__(self) -> Iterator[Row]:
+        name = self._keys.name
+        return (Row(name(key), count, record, batch) for key, count, record, batch in zip(*self._columns, strict=True))
+
+    @overload
+    def __getitem__(self, at: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Rows: ...
+
+    def __getitem__(self, at: int | slice) -> Row | Rows:
+        if isinstance(at, slice):
+            return Rows(self._keys, tuple(column[at] for column in self._columns))
+        key, *rest = (column[at] for column in self._columns)
+        return Row(self._keys.name(key), *rest)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Rows):
+            return len(self) == 0 and other == ()
+        return self._columns == other._columns
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class RecordedConfig(EpisodeConfig, frozen=True):
+    """A job that ran elsewhere. Its records have the keys that the record of its source says."""
+
+    recorded: Any = None
+    """The `Keys`."""
+
+    def key_of(self, record: int) -> int | str | None:
+        """Returns the key of a record; None: there is no such record."""
+        found: int | str | None = self.recorded.of(record)
+        return found
+
+
+_NOTHING = ports.Triggered()
+
+
+@dataclass(slots=True)
+class Answers:
+    """What a job that ran elsewhere returns next."""
+
+    triggered: ports.Triggered = _NOTHING
+    checkpoint: ports.JobCheckpoint | None = None
+    sources: tuple[ports.OperatorState, ...] = ()
+    rows: Any = ()
+
+
+class RecordedJob(EpisodePort):
+    """A job that returns what its record says. What it signals is put into its `signals` before."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+
+    def supply(self, split: int, count: int) -> None: ...
+    def end(self, source: int) -> None: ...
+    def advance(self, milliseconds: int) -> None: ...
+    def release(self) -> None: ...
+
+    def settle(self, until: ports.Until) -> bool:
+        return True
+
+    def trigger(self, kind: CheckpointKind) -> ports.Triggered:
+        return self._answers.triggered
+
+    def stop_with_savepoint(self) -> ports.Triggered:
+        return self._answers.triggered
+
+    def snapshot(self, checkpoint: int) -> ports.JobCheckpoint | None:
+        return self._answers.checkpoint
+
+    def state(self, vertex: int) -> tuple[ports.OperatorState, ...]:
+        return self._answers.sources
+
+    def rows(self, sink: int) -> Any:
+        return self._answers.rows
+
+    def image(self) -> str:
+        return ""
+
+    def life(self) -> Life:
+        return Life(0)
+
+    def resources(self) -> ports.Resources:
+        return ports.Resources()
+
+
+class RecordedJobs(EpisodesImplementation):
+    """The implementation that ran elsewhere."""
+
+    name, version = "recorded", ""
+
+    def __init__(self) -> None:
+        self.answers = Answers()
+
+    @property
+    def capabilities(self) -> frozenset[ports.Capability]:
+        """None."""
+        return frozenset()
+
+    def components(self) -> Mapping[str, Factory]:
+        """The one component."""
+        return {"episode": lambda config: RecordedJob(self.answers)}
+
+    def describe(self) -> Description:
+        """Nothing but the name."""
+        return Description(self.name)
+
+    def end_run(self) -> Any:
+        """Nothing runs."""
+        raise NotImplementedError
+
+
+# ---- the steps -------------------------------------------------------------------------------------------------------
+STEPS = Steps[EpisodePort, EpisodeLedger]()
+step = STEPS.step
+
+
+@step("user", steps.LIVE, when=lambda ledger: [(one.value,) for one in CheckpointKind], begin=EpisodeLedger.act,
+      learn=EpisodeLedger.triggered)  # fmt: skip
+def trigger(port: EpisodePort, ledger: EpisodeLedger, kind: str) -> Answer[ports.Triggered]:
+    """A checkpoint begins."""
+    return port.trigger(CheckpointKind(kind))
+
+
+@step("user", steps.LIVE, when=lambda ledger: [()], begin=EpisodeLedger.act, learn=EpisodeLedger.stop_triggered)
+def stop_with_savepoint(port: EpisodePort, ledger: EpisodeLedger) -> Answer[ports.Triggered]:
+    """A savepoint begins with which the job is stopped."""
+    return port.stop_with_savepoint()
+
+
+@step("observer", steps.DEPLOYED, when=lambda ledger: [(one,) for one in ledger.checkpoints.known],
+      learn=EpisodeLedger.snapped)  # fmt: skip
+def snapshot(port: EpisodePort, ledger: EpisodeLedger, checkpoint: int) -> Answer[ports.JobCheckpoint | None]:
+    """It is read what a checkpoint holds."""
+    return port.snapshot(checkpoint)
+
+
+@step("observer", steps.LIVE, when=lambda ledger: [(SOURCE,)])
+def state(port: EpisodePort, ledger: EpisodeLedger, vertex: int) -> Answer[tuple[ports.OperatorState, ...]]:
+    """It is read from where on a source reads that was restored."""
+    return port.state(vertex)
+
+
+@step("driver", steps.FAILED, when=lambda ledger: [(one,) for one in ledger.checkpoints.saved],
+      learn=EpisodeLedger.start_from, fresh_port=True)  # fmt: skip
+def start_from(port: EpisodePort, ledger: EpisodeLedger, checkpoint: int) -> Answer[ports.JobCheckpoint | None]:
+    """A life begins with a checkpoint. 0: nobody knows with which one, or there is none."""
+    return port.snapshot(checkpoint)
+
+
+HEARS = (*steps.HEARS, trigger, stop_with_savepoint)
+
+
+# ---- the rules -------------------------------------------------------------------------------------------------------
+RULES = Rules[EpisodeLedger]("episode")
+
+
+@RULES.rule(state, invariant="E-7")
+def a_source_reads_on_where_its_checkpoint_says(
+    ledger: EpisodeLedger, seen: Seen[tuple[ports.OperatorState, ...], int]
+) -> Judgement:
+    """A source that was restored from a checkpoint reads on behind the records that are in front of it."""
+    one = ledger.checkpoints.contents(ledger.origin)
+    if one is None or not (one.checkpoint.states or not ledger.origin):
+        return False
+    for found in (split for each in seen.value for split in each.splits):
+        owed = one.offsets[found.split]
+        if found.offset != owed:
+            how = FailureClass.LOST if found.offset > owed else FailureClass.DUPLICATED
+            return Broken(how, f"split {found.split} is read on from position {owed}, as checkpoint {ledger.origin}"
+                          " says", f"it is read on from {found.offset}")  # fmt: skip
+    return True
+
+
+Check = Callable[[Any, Seen[Any]], Judgement]
+
+
+def _of_checkpoints(check: Check) -> Check:
+    """Returns a check that is put to the test only by rows whose record says for which checkpoint they were
+    written."""
+
+    def judge(ledger: Any, seen: Seen[Any]) -> Judgement:
+        found = check(ledger, seen)
+        if found is not True:
+            return found
+        return any(type(one) is Committed and one.transaction.checkpoint > 0 for one in seen.signals)
+
+    return judge
+
+
+def _adopt() -> None:
+    """Declares the rules of whole jobs that are about checkpoints, with their own words and numbers."""
+    heard = {
+        "a-checkpoint-ends-once": (CheckpointCompleted, CheckpointFailed),
+        "no-older-checkpoint-completes-later": (CheckpointCompleted,),
+        "only-a-completed-checkpoint-is-committed": (Committed,),
+        "a-savepoint-commits-nothing": (Committed,),
+        "a-failover-restores-the-newest-checkpoint": (JobRestarted,),
+        "no-failover-restores-a-savepoint": (JobRestarted,),
+    }
+    learned = {"ids-of-checkpoints-increase": (trigger, stop_with_savepoint), "offsets-never-go-back": (snapshot,)}
+    for one in OF_JOBS.all:
+        if one.slug in heard:
+            check = _of_checkpoints(one.check) if Committed in heard[one.slug] else one.check
+            RULES.stated(one.slug, one.statement, HEARS, check, invariant=one.invariant, after_learning=True,
+                         signals=heard[one.slug])  # fmt: skip
+        elif one.slug in learned:
+            RULES.stated(one.slug, one.statement, learned[one.slug], one.check, invariant=one.invariant,
+                         after_learning=True)  # fmt: skip
+
+
+_adopt()
+_NOT_RECORDED = {steps.life.key, steps.resources.key}
+"""What no record says: how many checkpoints a life owes, and what is left of processes."""
+COMPONENT = replace(
+    episodes.COMPONENT,
+    steps=(*episodes.COMPONENT.steps, *STEPS.all),
+    properties=(*(one for one in episodes.COMPONENT.properties if not _NOT_RECORDED.issuperset(one.on) or not one.on),
+                *RULES.all),
+)  # fmt: skip

@@ -1,0 +1,290 @@
+"""The record of a job that ran elsewhere is judged by the ledger of episodes. Each rule is broken by a changed line."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.cli import cli
+from conformance.episodes import lines
+from conformance.episodes.judging import Verdict, judge
+from conformance.episodes.recorded import COMPONENT
+from conformance.scenarios import SchemaError
+from tests.pages import ROOT
+
+CLEAN = (ROOT / "examples/judge/clean.jsonl").read_text(encoding="utf-8").splitlines()
+Told = list[dict[str, Any]]
+
+
+def judged(told: Told | list[str]) -> Verdict:
+    text = "\n".join(one if isinstance(one, str) else json.dumps(one) for one in told)
+    return judge(lines.read_lines(io.BytesIO(text.encode()), "told.jsonl"), "told.jsonl")
+
+
+def clean() -> Told:
+    return [json.loads(one) for one in CLEAN]
+
+
+def at(told: Told, **fields: Any) -> int:
+    """Returns the place of the first line with these fields."""
+    return next(place for place, one in enumerate(told) if fields.items() <= one.items())
+
+
+def change(told: Told, place: int, **fields: Any) -> None:
+    told[place] = {**told[place], **fields}
+
+
+def drop(told: Told, **fields: Any) -> None:
+    del told[at(told, **fields)]
+
+
+def again(told: Told, **fields: Any) -> None:
+    told.insert(at(told, line="ended"), told[at(told, **fields)])
+
+
+def without_reading(told: Told) -> None:
+    told[:] = [one for one in told if one["line"] not in ("row", "output")]
+
+
+def lose(told: Told) -> None:
+    without_reading(told)
+    drop(told, record=[1, 2])
+
+
+def make_up(told: Told) -> None:
+    without_reading(told)
+    change(told, at(told, record=[1, 3]), record="o-99")
+
+
+def miscount(told: Told) -> None:
+    without_reading(told)
+    change(told, at(told, record=[1, 3]), count=5)
+
+
+def miscount_in_the_middle(told: Told) -> None:
+    without_reading(told)
+    change(told, at(told, record=[1, 2]), count=1)
+
+
+def rename(told: Told) -> None:
+    without_reading(told)
+    change(told, at(told, record=[1, 3]), key="anna")
+
+
+def vanish(told: Told) -> None:
+    drop(told, line="row", record="o-03")
+    change(told, at(told, line="output"), rows=8)
+
+
+def insert(told: Told, *more: dict[str, Any]) -> None:
+    """Puts lines in front of the end of the sources."""
+    place = at(told, line="ended")
+    told[place:place] = more
+
+
+def older(told: Told) -> None:
+    drop(told, line="aborted")
+    told.insert(at(told, line="completed", checkpoint=3) + 1, {"line": "completed", "checkpoint": 2})
+
+
+def restore_a_savepoint(told: Told) -> None:
+    insert(
+        told, {"line": "triggered", "checkpoint": 6, "savepoint": True}, {"line": "completed", "checkpoint": 6},
+        {"line": "restarted", "restored": 6},
+    )  # fmt: skip
+
+
+def fail(told: Told) -> None:
+    last = at(told, restored=4)
+    told[last + 1 :] = [{"line": "failed", "cause": "no state"}]
+
+
+BROKEN: list[tuple[str, Callable[[Told], None], str]] = [
+    ("a commit is missing", lose, "a-job-finishes-when-all-is-committed"),
+    ("a commit is there twice", lambda told: again(told, record=[0, 2]), "nothing-is-committed-twice-or-made-up"),
+    ("a record was not supplied", make_up, "nothing-is-committed-twice-or-made-up"),
+    ("the last count is wrong", miscount, "the-state-is-the-recount"),
+    ("a count is there twice", miscount_in_the_middle, "the-counts-of-a-key-are-a-run"),
+    ("a key is wrong", rename, "each-row-has-the-key-of-its-record"),
+    ("a committed row cannot be read", vanish, "what-was-committed-stays"),
+    ("a read row has another count", lambda told: change(told, at(told, line="row", record="o-04"), count=4),
+     "what-was-committed-stays"),
+    ("it does not start again", fail, "a-job-starts-again-from-its-own-recovery-data"),
+    ("it finishes before its sources end", lambda told: drop(told, line="ended"),
+     "a-job-is-over-once-and-for-a-reason"),
+    ("a checkpoint completes untriggered", lambda told: drop(told, line="triggered", checkpoint=3),
+     "a-checkpoint-ends-once"),
+    ("a checkpoint completes twice", lambda told: again(told, line="completed", checkpoint=5),
+     "a-checkpoint-ends-once"),
+    ("ids do not increase", lambda told: again(told, line="triggered", checkpoint=5), "ids-of-checkpoints-increase"),
+    ("its checkpoint never completes", lambda told: drop(told, line="completed", checkpoint=5),
+     "only-a-completed-checkpoint-is-committed"),
+    ("a savepoint commits", lambda told: change(told, at(told, line="triggered", checkpoint=4), stops=False,
+                                               savepoint=True), "a-savepoint-commits-nothing"),
+    ("a failover goes back to the beginning", lambda told: change(told, at(told, line="restarted"), restored=0),
+     "a-failover-restores-the-newest-checkpoint"),
+    ("a split goes back", lambda told: change(told, at(told, line="completed", checkpoint=3), positions=[1, 2]),
+     "offsets-never-go-back"),
+    ("a source reads on too far", lambda told: change(told, at(told, restored=4), positions=[5, 3]),
+     "a-source-reads-on-where-its-checkpoint-says"),
+    ("an older checkpoint completes", older, "no-older-checkpoint-completes-later"),
+    ("a failover restores a savepoint", restore_a_savepoint, "no-failover-restores-a-savepoint"),
+]  # fmt: skip
+
+
+def kinds(told: Told) -> list[str]:
+    return list(judged(told).violations)
+
+
+@pytest.mark.parametrize(("mutate", "slug"), [one[1:] for one in BROKEN], ids=[one[0] for one in BROKEN])
+def test_a_changed_line_breaks_its_rule(mutate: Callable[[Told], None], slug: str) -> None:
+    told = clean()
+    mutate(told)
+    assert slug in kinds(told)
+
+
+def test_the_clean_file_conforms_and_puts_the_rules_to_the_test() -> None:
+    found = judged(CLEAN)
+    assert not found.violations
+    assert (found.lives, found.restores, found.finished) == (3, 3, True)
+    assert set(found.not_exercised) == {"a-record-comes-again-only-from-a-later-life", "a-replayed-batch-is-the-same"}
+
+
+ROWS = [{"line": "committed", "record": [0, at], "key": "anna", "count": at + 1} for at in range(3)]
+
+
+def replays(output: str, first: Told, second: Told) -> Told:
+    """Returns a job with three records that writes some rows in its first life, and some in its second."""
+    return [
+        {"line": "header", "version": 1, "splits": 1, "promises": {"output": output}}, {"line": "started"},
+        *({"line": "supplied", "split": 0, "position": at, "key": "anna"} for at in range(3)), *first,
+        {"line": "killed"}, {"line": "started", "restored": True}, *second, {"line": "ended"}, {"line": "finished"},
+    ]  # fmt: skip
+
+
+def batch(number: int, *rows: dict[str, Any]) -> Told:
+    return [{**one, "batch": number} for one in rows]
+
+
+def test_a_replayed_batch_is_the_same() -> None:
+    first, last = batch(1, *ROWS[:2]), batch(2, ROWS[2])
+    assert not kinds(replays("once-per-batch", first, first + last))
+    assert "a-replayed-batch-is-the-same" in kinds(replays("once-per-batch", first, batch(1, ROWS[0]) + last))
+    assert "a-replayed-batch-is-the-same" in judged(replays("once-per-batch", first, first + last)).exercised
+
+
+def test_a_record_comes_again_only_from_a_later_life() -> None:
+    assert not kinds(replays("at-least-once", ROWS[:2], ROWS))
+    assert kinds(replays("at-least-once", [*ROWS[:2], ROWS[1]], ROWS)) == [
+        "a-record-comes-again-only-from-a-later-life"
+    ]
+
+
+def test_every_rule_is_broken_by_a_test() -> None:
+    above = {"a-replayed-batch-is-the-same", "a-record-comes-again-only-from-a-later-life"}
+    slugs = {one.slug for one in COMPONENT.properties[1:]}
+    assert slugs == {one[2] for one in BROKEN} | above
+
+
+def test_a_reading_alone_is_judged_as_what_was_committed() -> None:
+    told = [one for one in clean() if one["line"] != "committed"]
+    assert not kinds(told)
+    drop(told, line="row", record="o-03")
+    change(told, at(told, line="output"), rows=8)
+    assert "a-job-finishes-when-all-is-committed" in kinds(told)
+
+
+def test_the_order_in_which_rows_are_read_does_not_matter() -> None:
+    told = clean()
+    first, last = at(told, line="row"), at(told, line="output")
+    told[first:last] = reversed(told[first:last])
+    assert not kinds(told)
+
+
+WRONG: list[tuple[Callable[[Told], object], str]] = [
+    (lambda told: told.pop(0), "line 1: the first line is the header; right would be"),
+    (lambda told: told.insert(3, told[0]), "line 4: the header is the first line"),
+    (lambda told: change(told, 0, version=2), "line 1, field version: "),
+    (lambda told: told.pop(1), "line 7: no life runs"),
+    (lambda told: change(told, 2, position=4), "line 3, field position: split 0 has 0 records so far, so this is 0"),
+    (lambda told: change(told, 2, split=7), "line 3, field split: the header has 2 splits, from 0"),
+    (lambda told: change(told, 3, id="o-00"), "line 4, field id: 'o-00' is the id of another record"),
+    (lambda told: change(told, 2, colour="red"), "line 3: Object contains unknown field `colour`"),
+    (lambda told: change(told, 2, key=1.5), "line 3, field key: Expected `int | str`, got `float`"),
+    (lambda told: change(told, 2, line="suplied"), "line 3, field line: it says what has happened, and is one of "),
+    (lambda told: change(told, 8, positions=[1]), "line 9, field positions: there are 2 splits"),
+    (lambda told: change(told, 9, batch=1), "line 10, field batch: rows have no batch"),
+    (lambda told: drop(told, line="killed"), "line 15: life 0 must say how it has ended"),
+    (lambda told: change(told, at(told, restored=4), restored=1), "line 29, field restored: checkpoint 3 has"),
+    (lambda told: change(told, at(told, restored=4), restored=9), "field restored: checkpoint 9 has not completed"),
+    (lambda told: change(told, at(told, line="output"), rows=8), "field rows: there are 9 lines row before it"),
+    (lambda told: drop(told, line="output"), "a line output says how many rows were read"),
+    (lambda told: told.pop(), "line 46: the file ends, and life 2 must say how it has ended"),
+    (lambda told: told.append({"line": "started"}), "the job has finished; if it can be started again"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("mutate", "says"), WRONG, ids=[one[1] for one in WRONG])
+def test_what_cannot_be_read_is_said_with_line_and_field(mutate: Callable[[Told], object], says: str) -> None:
+    told = clean()
+    mutate(told)
+    with pytest.raises(SchemaError) as raised:
+        judged(told)
+    assert says in str(raised.value)
+    assert str(raised.value).startswith("told.jsonl, line ")
+
+
+def test_a_file_that_was_cut_off_is_no_json() -> None:
+    with pytest.raises(SchemaError, match=r"^told.jsonl, line 3: this is not a line of JSON"):
+        judged([*CLEAN[:2], CLEAN[2][:20]])
+
+
+def test_lines_are_read_only_when_they_are_judged() -> None:
+    """So what it takes is bounded by the ledger, however long the file is."""
+    read = lines.read_lines(io.BytesIO("\n".join(CLEAN[:12]).encode()), "told.jsonl")
+    asked = 0
+
+    def one_by_one() -> Any:
+        nonlocal asked
+        for number, line in read:
+            asked = number
+            yield number, line
+            assert asked == number
+
+    with pytest.raises(SchemaError, match="line 12: the file ends"):
+        judge(one_by_one(), "told.jsonl")
+
+
+def test_the_page_shows_each_kind_of_line_and_only_right_ones() -> None:
+    page = (ROOT / "docs/judge.md").read_text(encoding="utf-8")
+    shown = [json.loads(one) for one in re.findall(r"^\{.*\}$", page, re.MULTILINE)]
+    text = "\n".join(json.dumps(one) for one in shown) + "\n" + "\n".join(lines.EXAMPLES.values())
+    assert len(list(lines.read_lines(io.BytesIO(text.encode()), "page"))) == len(shown) + len(lines.EXAMPLES)
+    assert {one["line"] for one in shown} == set(lines.EXAMPLES)
+
+
+@pytest.mark.parametrize(("told", "status", "says"), [
+    (CLEAN, 0, "CONFORMS"),
+    ([*CLEAN[:31], *CLEAN[32:]], 1, "FAILED"),
+    (CLEAN[:13], 3, "NOT EXERCISED: the job was never restored"),
+    (CLEAN[:28], 3, "NOT EXERCISED: the last life has not finished"),
+    (CLEAN[:9], 2, "standard input, line 9: the file ends"),
+])  # fmt: skip
+def test_the_command_reads_the_standard_input_and_has_a_status(told: list[str], status: int, says: str) -> None:
+    found = CliRunner().invoke(cli, ["judge", "-"], input="\n".join(told), standalone_mode=False)
+    said = str(found.exception) if found.exception else found.stdout
+    assert says in said
+    assert (2 if found.exception else found.return_value) == status
+
+
+def test_the_first_violation_names_its_line() -> None:
+    told = (ROOT / "examples/judge/doubled.jsonl").read_text(encoding="utf-8").splitlines()
+    first = judged(told).noted[0]
+    assert (first.slug, first.line) == ("nothing-is-committed-twice-or-made-up", 30)
+    assert told[29] in told[:29]

@@ -1,0 +1,73 @@
+"""A user's own enumerator in the sources of whole jobs on released Flink."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conformance.bridges.flink.implementation import CLASS_PATH_VARIABLE, ENUMERATOR_VARIABLE, flink_pipeline
+from conformance.bridges.flink.releases import find_jars
+from conformance.bridges.flink.shim import find_jdk
+from conformance.components import COMPONENTS
+from conformance.components.pipeline.config import make
+from conformance.driver import Program, run_scenario
+from tests.bridges.conftest import skip_without
+
+EXAMPLE = Path(__file__).parents[2] / "examples/flink-enumerator/PullEnumerator.java"
+RELEASE = "2.3.0"
+SETTLED, RUNNING, DONE = (("settle", one) for one in ("idle", "running", "no-checkpoint"))
+FAILED = (
+    RUNNING, ("supply", 0, 3), ("supply", 1, 3), SETTLED, ("fail", "task", 0, "now"), SETTLED, ("trigger", "aligned"),
+    DONE, ("supply", 0, 3), ("fail", "task", 0, "now"), SETTLED,
+)  # fmt: skip
+RESTORED = (
+    RUNNING, ("supply", 0, 3), ("supply", 1, 3), SETTLED, ("trigger", "aligned"), DONE, ("trigger", "aligned"), DONE,
+    ("snapshot", 2), ("kill",), ("restore", 2, "same", "recover-first", True), RUNNING, SETTLED, ("trigger", "aligned"),
+    DONE, SETTLED, ("output", 2),
+)  # fmt: skip
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    skip_without(RELEASE)
+    _, javac = find_jdk()
+    jars = os.pathsep.join(map(str, find_jars(RELEASE)))
+    subprocess.run([javac, "-cp", jars, "-d", str(tmp_path), str(EXAMPLE)], check=True, capture_output=True)
+    monkeypatch.setenv(CLASS_PATH_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(ENUMERATOR_VARIABLE, "PullEnumerator")
+
+
+def violation(scenario):
+    implementation = flink_pipeline(RELEASE)
+    try:
+        program = Program(COMPONENTS["pipeline"], implementation)
+        return run_scenario(program, make("keyed", 2), scenario).violation
+    finally:
+        implementation.close()
+
+
+@pytest.mark.flink
+@pytest.mark.parametrize("scenario", [FAILED, RESTORED], ids=["failed", "restored"])
+def test_an_enumerator_that_assigns_each_split_once_is_accused_of_nothing(own, scenario):
+    assert violation(scenario) is None
+
+
+@pytest.mark.flink
+def test_an_enumerator_that_forgets_what_it_has_assigned_is_noticed(own, monkeypatch):
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Dforgets=true")
+    found = violation(RESTORED)
+    assert found is not None
+    assert found.property.slug == "nothing-is-committed-twice-or-made-up"
+
+
+@pytest.mark.flink
+def test_the_class_path_of_the_user_comes_last(monkeypatch):
+    skip_without(RELEASE)
+    monkeypatch.setenv(CLASS_PATH_VARIABLE, "own/classes")
+    monkeypatch.setenv(ENUMERATOR_VARIABLE, "my.Enumerator")
+    words = flink_pipeline(RELEASE).command()  # type: ignore[attr-defined]
+    assert words[words.index("-cp") + 1].endswith(f"{os.pathsep}own/classes")
+    assert "-Dconformance.enumerator=my.Enumerator" in words
