@@ -36,7 +36,7 @@ HISTORIES = {
     "gate": "66a4b087bf7e30c4834f990c0b3606367b4b286c4e78f3589a316fb1c574494a",
     "local-channel": "95862505a0084dfdba973b6911898e28bcb7ac4a4393fc5cc2bee0857d9f9dcc",
     "persister": "312d72185e00ca21e36f9f2fa43221cca26bfdb72872b6b7eec44227d5c22f3e",
-    "pipeline": "e03c4cdf8466de277fa029d186c5fa0f1a77b269c4a472f8af2059f03cbbc527",
+    "pipeline": "5879e748be83f1089180639976410c83ff74d7a4b02f8f7888b2ee6857f4efb3",
     "recovered-channel": "aa6b461bd0c873e143ce951a9a13933d47a6b54e97d865aa6264d75f6efd7fae",
     "remote-channel": "76608bcba67deb82257e55cb7179c37b9ba478f801e66e8dc1fcd47ba60e34e2",
     "subpartition": "92fbe7d7fc8774713d95585ed49602ef1227c400accb02c514c8a3bdd5c25d0e",
