@@ -20,6 +20,11 @@ def _begin(ledger: EpisodeLedger) -> Any:
     return steps.start_again(ledger.config.vertices[0].parallelism, 0)
 
 
+def _leave(ledger: EpisodeLedger) -> Any:
+    """A job that was stopped with a savepoint goes on in another life."""
+    return steps.kill() if ledger.phase == "over" and ledger.is_stopped() else None
+
+
 def _end(ledger: EpisodeLedger) -> Any:
     left = endable(ledger) if ledger.is_live() else ()
     return steps.end(*left[0]) if left else None
@@ -34,7 +39,7 @@ def _read(ledger: EpisodeLedger) -> Sequence[Any]:
 
 
 DRAIN = Drain[EpisodeLedger](
-    While((_begin, _end, _wait)),
+    While((_leave, _begin, _end, _wait)),
     Each(_read),
     Once((steps.resources(), steps.kill()), unless=lambda ledger: ledger.failed),
     Once((steps.resources(),)),

@@ -18,6 +18,9 @@ _IDLE, _CHECKPOINT = (steps.settle(one.value) for one in (Until.IDLE, Until.NO_C
 AT_ITS_END = 0.1
 """How often a life reads everything to its end, so that the next one continues after the end."""
 
+CHOSEN, STOPPED = 0.3, 0.3
+"""How often a life is asked for a checkpoint, and how often it is stopped with a savepoint."""
+
 
 class Episode(NamedTuple):
     """One episode as data."""
@@ -58,11 +61,15 @@ def draw(description: Description, seed: str) -> Episode:
             for _ in range(random.choice((1, 1, 2))):
                 place = random.choice(description.places).value
                 made.append(steps.fault(place, random.choice(("ends", "ends", "throws")), random.choice(steps.NTH)))
-        made += _ending(random, description)
+        made += _ending(random, description, splits)
         if promises.images and random.random() < 0.25:
             made.append(steps.image())
             images += 1
         made.append(steps.rows(SINK))
+        if promises.chosen or promises.savepoint:
+            made.append(steps.life())
+        if promises.savepoint and random.random() < STOPPED:
+            made += [steps.savepoint(), steps.rows(SINK)]
         made += [steps.kill(), steps.rows(SINK)]
         parallelism = random.choice(many) if promises.rescales else config.parallelism
         made.append(steps.start_again(parallelism, random.randint(0, images) if images else 0))
@@ -73,9 +80,12 @@ def _supplied(random: Random, splits: int) -> list[Step]:
     return [steps.supply(split, random.choice(_SUPPLIED)) for split in range(splits) if random.random() < 0.8]
 
 
-def _ending(random: Random, description: Description) -> list[Step]:
-    """Until when a life runs: until all has come out, for a time, until a checkpoint has completed, or to its end."""
+def _ending(random: Random, description: Description, splits: int) -> list[Step]:
+    """Until when a life runs: until all has come out, for a time, until a checkpoint has completed, or to its end. A
+    checkpoint that was asked for is followed by more to read, so that it matters from where the next life starts."""
     chance = random.random()
+    if description.promises.chosen and random.random() < CHOSEN:
+        return [steps.checkpoint(), *_supplied(random, splits), steps.advance(random.choice(steps.MILLISECONDS))]
     if description.promises.continues and chance < AT_ITS_END:
         return [steps.end(0), steps.settle(Until.OVER.value)]
     if chance < (0.2 if description.checkpoints else 0.6):

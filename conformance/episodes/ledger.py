@@ -19,12 +19,13 @@ from conformance.components.pipeline.records import Records, named
 from conformance.driver import Seen
 from conformance.episodes.config import SINK, EpisodeConfig
 from conformance.ports import Transaction
-from conformance.ports.episodes import EpisodeJob, Life, Output, Row
+from conformance.ports.episodes import Asked, EpisodeJob, Life, Output, Row
 
 TWICE = "nothing-is-committed-twice-or-made-up"
 REPLAYS = "a-record-comes-again-only-from-a-later-life"
 SAME = "a-replayed-batch-is-the-same"
 AGAIN = "a-job-starts-again-from-its-own-recovery-data"
+BEHIND = "what-came-out-before-a-savepoint-does-not-come-again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +38,16 @@ class World:
     committed: Records
     rows: Sequence[Row]
     batches: Mapping[Transaction, ports.Runs]
+    kept: tuple[Asked, ...]
+    sealed: Records
 
 
 class EpisodeLedger(Ledger):
     """Phases: *live*, *over*, *failed*, as those of a job. After *failed*, another life can begin."""
 
     __slots__ = (
-        "again", "batches", "finished", "images", "in_life", "key_of", "keys_are", "knobs", "lives", "location",
-        "promises", "rows", "stuck", "told", "waited",
+        "again", "batches", "finished", "images", "in_life", "kept", "key_of", "keys_are", "knobs", "lives", "location",
+        "promises", "rows", "saving", "sealed", "stuck", "told", "waited",
     )  # fmt: skip
 
     def __init__(self, scenario: EpisodeConfig) -> None:
@@ -68,6 +71,12 @@ class EpisodeLedger(Ledger):
         """What the drain has done."""
         self.told: list[Life] = []
         """What each life has said of itself, as far as it was asked."""
+        self.kept: list[Asked] = []
+        """The checkpoints and savepoints that were asked for and have completed."""
+        self.saving = False
+        """Whether this life was asked to stop with a savepoint."""
+        self.sealed = Records()
+        """The records that had come out when the job was stopped with a savepoint."""
         super().__init__(scenario, frozenset(), {})
 
     # ---- queries -----------------------------------------------------------------------------------------------------
@@ -81,7 +90,23 @@ class EpisodeLedger(Ledger):
 
     def is_committed(self) -> bool:
         """Returns whether the rows are committed that can be read now."""
-        return self.promises.committed or self.status is ports.JobStatus.FINISHED
+        return self.promises.committed or self.status is ports.JobStatus.FINISHED or self.is_stopped()
+
+    def is_stopped(self) -> bool:
+        """Returns whether the job was stopped with a savepoint."""
+        return self.saving and self.status is ports.JobStatus.CANCELED
+
+    def can_stop(self) -> bool:
+        """Returns whether the job can be stopped with a savepoint, which is not its end."""
+        return self.promises.savepoint and not self.ended
+
+    def least(self, life: Life) -> dict[int, int]:
+        """Returns by split a position at which a life must begin, or behind it."""
+        found: dict[int, int] = {}
+        for one in self.kept:
+            for split, out in enumerate(one.out) if one.life < life.number else ():
+                found[split] = max(out, found.get(split, 0))
+        return found
 
     def owed(self) -> dict[int | str, int]:
         """Returns by key how many records were supplied."""
@@ -94,7 +119,11 @@ class EpisodeLedger(Ledger):
     def world(self, location: str = "") -> World:
         """Returns what is there outside the processes."""
         committed = self.sinks[SINK].records.copy()
-        return World(location, dict(self.supplied), frozenset(self.ended), committed, self.rows, dict(self.batches))
+        sealed = committed if self.is_stopped() else self.sealed
+        return World(
+            location, dict(self.supplied), frozenset(self.ended), committed, self.rows, dict(self.batches),
+            tuple(self.kept), sealed,
+        )  # fmt: skip
 
     def take_image(self, seen: Seen[str]) -> None:
         """Notes what a life can begin from, also later."""
@@ -119,14 +148,25 @@ class EpisodeLedger(Ledger):
         self.supplied, self.ended, self.rows = dict(world.supplied), ended, world.rows
         self.sinks = {SINK: Sink(world.committed.copy())}
         self.batches = dict(world.batches)
+        self.kept, self.sealed = list(world.kept), world.sealed
         self.in_life = {}
-        self.finished = False
+        self.finished = self.saving = False
 
     def settled(self, seen: Seen[bool], until: str) -> None:
         """Notes whether the engine has come to that."""
         super().settled(seen, until)
         self.waited |= self.closing
         self.stuck |= not seen.value and until == ports.Until.OVER.value
+
+    def stop(self) -> None:
+        """Notes that the job is to stop with a savepoint."""
+        self.act()
+        self.saving = self.cancelled = True
+
+    def asked(self, seen: Seen[Asked]) -> None:
+        """Notes a checkpoint or a savepoint that has completed."""
+        if seen.value.completed:
+            self.kept.append(seen.value)
 
     def read(self, seen: Seen[Sequence[Row]], sink: int) -> None:
         """Notes what is in the output."""
@@ -147,6 +187,11 @@ class EpisodeLedger(Ledger):
     def _rows_came(self, signal: ports.Committed) -> None:
         sink = self.sinks[SINK]
         twice = sink.records.add(signal.records)
+        if twice and self.promises.output is Output.AT_LEAST_ONCE:
+            left = self.sealed.copy()
+            left.remove(signal.records)
+            if again := self.sealed.without(left):
+                self.say(BEHIND, DUPLICATED, "what came out before a savepoint does not come again", named(again))
         if signal.transaction.checkpoint and self.promises.output is not Output.ONCE_PER_BATCH:
             self.may_commit(signal.transaction, f"what was written for checkpoint {signal.transaction.checkpoint}")
         if twice and self.promises.output is Output.EXACTLY_ONCE:

@@ -16,7 +16,7 @@ from conformance.components.pipeline.rules import RULES as OF_JOBS
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, Steps
 from conformance.episodes import steps
 from conformance.episodes.config import EpisodeConfig
-from conformance.episodes.ledger import EpisodeLedger
+from conformance.episodes.ledger import BEHIND, EpisodeLedger
 from conformance.ports import Answer, CheckpointCompleted, CheckpointFailed, CheckpointKind, Committed, JobRestarted
 from conformance.ports.episodes import Description, EpisodePort, EpisodesImplementation, Life, Row
 from conformance.ports.implementation import Factory
@@ -288,10 +288,12 @@ def _adopt() -> None:
 
 _adopt()
 _NOT_RECORDED = {steps.life.key, steps.resources.key}
-"""What no record says: how many checkpoints a life owes, and what is left of processes."""
+"""What no record says: how many checkpoints a life owes, and what is left of processes. What comes again behind a
+savepoint (`BEHIND`) is judged by the checkpoint that a record names."""
 COMPONENT = replace(
     episodes.COMPONENT,
     steps=(*episodes.COMPONENT.steps, *STEPS.all),
-    properties=(*(one for one in episodes.COMPONENT.properties if not _NOT_RECORDED.issuperset(one.on) or not one.on),
+    properties=(*(one for one in episodes.COMPONENT.properties if one.slug != BEHIND
+                  and (not _NOT_RECORDED.issuperset(one.on) or not one.on)),
                 *RULES.all),
 )  # fmt: skip

@@ -12,7 +12,7 @@ from conformance.components.pipeline.records import named
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.episodes import steps
 from conformance.episodes.config import SINK
-from conformance.episodes.ledger import AGAIN, REPLAYS, SAME, TWICE, EpisodeLedger
+from conformance.episodes.ledger import AGAIN, BEHIND, REPLAYS, SAME, TWICE, EpisodeLedger
 from conformance.models import lifetime
 from conformance.models.words import many
 from conformance.ports.episodes import Life, Output, Row
@@ -56,6 +56,19 @@ def a_life_that_restores_completes_a_checkpoint(ledger: EpisodeLedger, seen: See
     return True
 
 
+@rule(steps.life, invariant="E-8")
+def a_life_begins_behind_what_was_asked_for(ledger: EpisodeLedger, seen: Seen[Life]) -> Judgement:
+    """What had come out when a checkpoint was asked for that has completed, or when the job had stopped with a
+    savepoint, is not read again by later lives, if the job tells where they begin."""
+    least, judged = ledger.least(seen.value), False
+    for split, position in sorted(seen.value.begins.items()):
+        if position < least.get(split, 0):
+            return Broken(LOST, f"a life begins at position {least[split]} of split {split}, or behind it",
+                          f"it begins at {position}")  # fmt: skip
+        judged |= split in least
+    return judged
+
+
 # ---- what comes out --------------------------------------------------------------------------------------------------
 _said("a-job-finishes-when-all-is-committed", "I-88", "A job whose sources have ended finishes only once all records"
       " have come out that were supplied.", ports.JobOver)  # fmt: skip
@@ -68,6 +81,11 @@ _said(REPLAYS, "E-3", "If records may come out again, only a later life writes a
 
 _said(SAME, "E-6", "A batch that is written again has the same records.", ports.Committed,
       when=lambda ledger: ledger.promises.output is Output.ONCE_PER_BATCH)  # fmt: skip
+
+
+_said(BEHIND, "E-9", "What had come out when the job was stopped with a savepoint does not come again.",
+      ports.Committed,
+      when=lambda ledger: ledger.sealed.lanes and ledger.promises.output is Output.AT_LEAST_ONCE)  # fmt: skip
 
 
 @rule(steps.rows, invariant="I-100")

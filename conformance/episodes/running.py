@@ -22,6 +22,7 @@ from conformance.scenarios import Finding, Scenario, decode_scenario, encode_sce
 AGAIN = 5
 """How often an episode that has failed is run again."""
 KILLED = "killed from outside"
+STOPPED = "stopped with a savepoint"
 _STUCK = "stuck"
 _OVER = steps.settle(Until.OVER.value)
 
@@ -127,11 +128,11 @@ class Episodes:
 
     def run(self, episode: Episode, keep: Path | None = None) -> Result:
         """Runs an episode once. `keep`: where its folder is moved if it fails."""
-        before = _cpu()
+        before = self._cpu()
         done = run_scenario(self.program, episode.config, episode.steps, record=True)
         folder = self.implementation.end_run()
         found = self._result(done, folder)
-        found.cpu = _cpu() - before
+        found.cpu = self._cpu() - before
         if keep is not None and found.kind != ("", ""):
             keep.parent.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(keep, ignore_errors=True)
@@ -150,6 +151,8 @@ class Episodes:
                 continue
             struck = [signal for signal in one.outcome.signals if type(signal) is FaultStruck]
             found.deaths.update(f"died at {signal.place}" for signal in struck)
+            if one.step == steps.savepoint() and one.outcome.value.completed:
+                found.deaths[STOPPED] += 1
             if one.step == steps.kill() and not one.closing:
                 found.deaths[KILLED] += 1
             if one.step[0] == steps.start_again.name and one.step[2]:
@@ -198,6 +201,10 @@ class Episodes:
             minimal = place / "minimal.json"
             minimal.write_text(self._text(failure.reduction.episode, first), encoding="utf-8")
 
+    def _cpu(self) -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime + self.implementation.seconds()
+
     def _text(self, episode: Episode, found: Result) -> str:
         finding = Finding(found.kind[0], found.failure_class or _STUCK, self.implementation.name)
         return encode_scenario(Scenario(COMPONENT.name, episode.config, episode.steps, finding))
@@ -217,8 +224,3 @@ def read_episode(path: Path) -> Episode:
 
 VOCABULARY = Components("conformance.episodes.running:VOCABULARY", (COMPONENT,))
 """Episodes and nothing else."""
-
-
-def _cpu() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime

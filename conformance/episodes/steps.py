@@ -13,7 +13,7 @@ from conformance.episodes.ledger import EpisodeLedger
 from conformance.models.answers import whether
 from conformance.models.lifetime import fail_step, resources_step
 from conformance.ports import Answer, FaultKind, Until
-from conformance.ports.episodes import EpisodePort, Life, Row, UserPlace
+from conformance.ports.episodes import Asked, EpisodePort, Life, Row, UserPlace
 
 LIVE, DEPLOYED, FAILED = ("live",), ("live", "over"), ("failed",)
 ALWAYS = (*DEPLOYED, *FAILED)
@@ -86,6 +86,18 @@ def settle(port: EpisodePort, ledger: EpisodeLedger, until: str) -> Answer[bool]
     return port.settle(Until(until))
 
 
+@step("driver", LIVE, when=lambda ledger: NO_OPERANDS if ledger.promises.chosen else DISABLED,
+      begin=EpisodeLedger.act, learn=EpisodeLedger.asked, weight=2)  # fmt: skip
+def checkpoint(port: EpisodePort, ledger: EpisodeLedger) -> Answer[Asked]:
+    return port.checkpoint()
+
+
+@step("driver", LIVE, when=lambda ledger: NO_OPERANDS if ledger.can_stop() else DISABLED, begin=EpisodeLedger.stop,
+      learn=EpisodeLedger.asked, weight=1)  # fmt: skip
+def savepoint(port: EpisodePort, ledger: EpisodeLedger) -> Answer[Asked]:
+    return port.savepoint()
+
+
 # ---- what is observed ------------------------------------------------------------------------------------------------
 @step("observer", ALWAYS, when=lambda ledger: ((SINK,),), learn=EpisodeLedger.read, weight=2)
 def rows(port: EpisodePort, ledger: EpisodeLedger, sink: int) -> Answer[tuple[Row, ...]]:
@@ -115,5 +127,5 @@ def start_again(port: EpisodePort, ledger: EpisodeLedger, parallelism: int, imag
     return ledger.images[image - 1].location if image else port.image()
 
 
-HEARS: tuple[Any, ...] = (supply, end, advance, settle, rows, life, kill, image)
+HEARS: tuple[Any, ...] = (supply, end, advance, settle, checkpoint, savepoint, rows, life, kill, image)
 """The steps in which the job may say something."""

@@ -24,8 +24,8 @@ from conformance.ports.task_restore import Turn
 from conformance.ports.word import Word
 
 __all__ = [
-    "MOST_KEYS", "Description", "EpisodeJob", "EpisodePort", "EpisodesImplementation", "Life", "Output", "Promises",
-    "Row", "UserPlace", "key_among",
+    "MOST_KEYS", "Asked", "Description", "EpisodeJob", "EpisodePort", "EpisodesImplementation", "Life", "Output",
+    "Promises", "Row", "UserPlace", "key_among",
 ]  # fmt: skip
 
 MOST_KEYS = 11
@@ -84,6 +84,11 @@ class Promises(Struct, frozen=True, forbid_unknown_fields=True):
     after the end: an engine may have deleted its recovery data (Flink deletes the checkpoints of a finished job)."""
     restarts: bool = False
     """If user code throws, the engine restarts the job in the same process."""
+    chosen: bool = False
+    """The job takes a checkpoint when it is asked for one. What had come out by then is in it."""
+    savepoint: bool = False
+    """The job can be stopped with a savepoint, from which the next life starts: all that was read has come out then,
+    and nothing is read behind it."""
     deterministic: bool = False
     """With parallelism 1 the same plan fails in the same way."""
 
@@ -107,6 +112,8 @@ class Description(Struct, frozen=True, forbid_unknown_fields=True):
     a number that grows."""
     checkpoints: bool = False
     """Whether the command `checkpoints` prints how many checkpoints have completed so far."""
+    serves: bool = False
+    """Whether the command `serve` answers all others, one a line, so that none needs a process of its own."""
 
 
 class Row(Struct, frozen=True, omit_defaults=True):
@@ -120,6 +127,18 @@ class Row(Struct, frozen=True, omit_defaults=True):
     """The batch, if the output promises that each comes out once; it can be seen as a whole, or not at all."""
 
 
+class Asked(Struct, frozen=True, omit_defaults=True):
+    """What a checkpoint or a savepoint that was asked for must have."""
+
+    completed: bool
+    """Whether it has completed; with a savepoint, whether the processes have ended."""
+    life: int = 0
+    """The number of the life in which it was."""
+    out: tuple[int, ...] = ()
+    """By split: the position behind the last of its records that had come out when it was asked for; with a savepoint,
+    when the processes had ended. The source had read so far, or further."""
+
+
 class Life(Struct, frozen=True, omit_defaults=True):
     """How far a life has come: the processes of the job from their start to their death or end."""
 
@@ -129,6 +148,9 @@ class Life(Struct, frozen=True, omit_defaults=True):
     """Whether the job was restored from recovery data; None: it does not tell."""
     completed: int | None = None
     """How many checkpoints have completed in it; None: it does not tell."""
+    begins: Mapping[int, int] = field(default_factory=dict)
+    """By split, the first position at which it was read; the smallest, if it was opened several times. Without those of
+    which the job does not tell."""
 
 
 class EpisodeJob(Struct, frozen=True, forbid_unknown_fields=True):
@@ -172,6 +194,17 @@ class EpisodePort(PipelinePort):
     @abstractmethod
     def life(self) -> Answer[Life]:
         """Return how far this life has come."""
+
+    def checkpoint(self) -> Answer[Asked]:
+        """Ask for a checkpoint, and wait until it has completed, or there is no progress any more. Only asked with the
+        promise `chosen`."""
+        _not_asked()
+
+    def savepoint(self) -> Answer[Asked]:
+        """Stop the job with a savepoint, and wait until its processes have ended, or there is no progress any more.
+        With the end that was asked for the job is over with CANCELED, since it has not read everything. Only asked with
+        the promise `savepoint`."""
+        _not_asked()
 
     # ---- what the engine does on its own, or cannot do
     def throttle(self, task: int, on: bool) -> Answer[None]:
@@ -232,6 +265,10 @@ class EpisodesImplementation(Implementation):
     @abstractmethod
     def describe(self) -> Description:
         """What the adapter says. Raises: UnusableImplementation."""
+
+    def seconds(self) -> float:
+        """How many CPU seconds processes have taken that live on with the implementation."""
+        return 0.0
 
     @abstractmethod
     def end_run(self) -> Path:

@@ -3,10 +3,11 @@
 import json
 import socket
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+
+from bytewax.recovery import init_db_dir
 
 DESCRIPTION = {
     "name": "bytewax",
@@ -32,6 +33,7 @@ DESCRIPTION = {
     "rows": "out/*",
     "progress": "out/*",
     "checkpoints": True,
+    "serves": True,
 }
 
 
@@ -45,14 +47,15 @@ def prepare(folder, plan):
     stores = json.loads(Path(plan).read_text())["knobs"]["stores"]
     for name in ("out", "recovery"):
         (Path(folder) / name).mkdir()
-    subprocess.run([sys.executable, "-m", "bytewax.recovery", f"{folder}/recovery", str(stores)], check=True)
+    init_db_dir(Path(folder) / "recovery", stores)
+    return ""
 
 
 def command(folder, plan, parallelism):
     job = [sys.executable, str(Path(__file__).with_name("job.py")), folder, plan, parallelism]
     many = json.loads(Path(plan).read_text())["knobs"]["processes"]
     addresses = [f"127.0.0.1:{free_port()}" for _ in range(many)] if many > 1 else []
-    print(json.dumps([[*job, str(process), *addresses] for process in range(many)]))
+    return json.dumps([[*job, str(process), *addresses] for process in range(many)])
 
 
 def checkpoints(folder):
@@ -63,12 +66,19 @@ def checkpoints(folder):
             for execution, worker, epoch in store.execute("SELECT ex_num, worker_index, worker_frontier FROM fronts"):
                 workers = found.setdefault(execution, {})
                 workers[worker] = max(epoch, workers.get(worker, 0))
-    print(min(found[max(found)].values()) if found else 0)
+    return str(min(found[max(found)].values()) if found else 0)
+
+
+def answer(name, *rest):
+    return {"prepare": prepare, "command": command, "checkpoints": checkpoints}[name](*rest)
 
 
 if __name__ == "__main__":
     name, *rest = sys.argv[1:]
     if name == "describe":
         print(json.dumps(DESCRIPTION))
+    elif name == "serve":
+        for line in sys.stdin:
+            print(json.dumps(answer(*json.loads(line))), flush=True)
     else:
-        {"prepare": prepare, "command": command, "checkpoints": checkpoints}[name](*rest)
+        print(answer(name, *rest))

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import select
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,6 +17,7 @@ import msgspec
 
 from conformance.ports import UnusableImplementation
 from conformance.ports.episodes import Description, Row
+from conformance.system.supervisor import end_with_parent
 
 _SECONDS = 120.0
 """How long a command of an adapter may take, on a machine that is busy."""
@@ -24,6 +29,7 @@ class Adapter:
 
     def __init__(self, command: Sequence[str]) -> None:
         self.command = tuple(command)
+        self._server: _Server | None = None
 
     @cached_property
     def description(self) -> Description:
@@ -89,7 +95,37 @@ class Adapter:
         except ValueError as error:
             raise self._wrong("checkpoints", f"it must print a number, and printed {text!r}") from error
 
+    def checkpoint(self, folder: Path) -> int:
+        """Asks for a checkpoint. Returns what `checkpoints` returns once it has completed, or more."""
+        text = self._ask("checkpoint", str(folder))
+        try:
+            return int(text)
+        except ValueError as error:
+            raise self._wrong("checkpoint", f"it must print a number, and printed {text!r}") from error
+
+    def savepoint(self, folder: Path) -> None:
+        """Asks the job to stop with a savepoint, from which the next life starts."""
+        self._ask("savepoint", str(folder))
+
+    def seconds(self) -> float:
+        """Returns how many CPU seconds the process that answers commands has taken, if there is one."""
+        return 0.0 if self._server is None else self._server.seconds()
+
+    def close(self) -> None:
+        """End the process that answers commands."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
     def _ask(self, *words: str) -> bytes:
+        if words[0] != "describe" and self.description.serves:
+            if self._server is None:
+                self._server = _Server((*self.command, "serve"))
+            try:
+                return self._server.ask(words)
+            except (OSError, ValueError) as error:
+                self.close()
+                raise self._wrong(words[0], str(error)) from error
         try:
             done = subprocess.run(
                 (*self.command, *words), stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
@@ -103,3 +139,47 @@ class Adapter:
 
     def _wrong(self, what: str, why: str) -> UnusableImplementation:
         return UnusableImplementation(f"The adapter {' '.join(self.command)} cannot {what}: {why}")
+
+
+class _Server:
+    """A process of the adapter that answers one command after the other, which is much cheaper than a process each."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        """Raises: OSError if the program cannot be started."""
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115  it is closed with the process
+        self._process = subprocess.Popen(
+            tuple(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said,
+            preexec_fn=end_with_parent,  # noqa: PLW1509  it calls one function of the C library
+        )  # fmt: skip
+
+    def ask(self, words: Sequence[str]) -> bytes:
+        """Returns what a command has printed. Raises: OSError, ValueError if there is no answer, or another one."""
+        asked, answers = self._process.stdin, self._process.stdout
+        assert asked is not None
+        assert answers is not None
+        asked.write(json.dumps(words).encode() + b"\n")
+        asked.flush()
+        if not select.select([answers], [], [], _SECONDS)[0]:
+            raise OSError(f"it did not answer within {_SECONDS:.0f} s")
+        line = answers.readline()
+        if not line.endswith(b"\n"):
+            self._said.seek(0)
+            raise OSError(f"it has ended: {self._said.read()[-_LAST:].decode('utf-8', 'replace').strip()}")
+        return msgspec.json.decode(line, type=str).encode()
+
+    def seconds(self) -> float:
+        """Returns how many CPU seconds it has taken, if the system tells."""
+        try:
+            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        for file in (self._process.stdin, self._process.stdout, self._said):
+            if file is not None:
+                with suppress(OSError):
+                    file.close()
+        self._process.wait()

@@ -50,8 +50,13 @@ class Episodes(EpisodesImplementation):
             self._live = None
         return self._newest
 
+    def seconds(self) -> float:
+        """How many CPU seconds the process has taken that answers commands."""
+        return self._adapter.seconds()
+
     def close(self) -> None:
         """Kill what still runs, and delete the temporary folder."""
+        self._adapter.close()
         if self._live is not None:
             self._live.release()
             self._live = None

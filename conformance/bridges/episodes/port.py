@@ -30,7 +30,7 @@ from conformance.ports import (
     runs_of,
     split_of,
 )
-from conformance.ports.episodes import EpisodeJob, EpisodePort, Life, Output, Row, UserPlace, key_among
+from conformance.ports.episodes import Asked, EpisodeJob, EpisodePort, Life, Output, Row, UserPlace, key_among
 
 SINK = 2
 _HELPER = Path(__file__).parent / "helper"
@@ -64,6 +64,8 @@ class ProgramJob(EpisodePort):
         self._restored = False
         self._survives = False
         """Whether what has struck is no reason to end, since the engine restarts the job in the same process."""
+        self._stopping = False
+        """Whether this life was asked to stop with a savepoint."""
         self._known: Counter[Row] = Counter()
         """The rows that were signalled as committed, also in earlier lives."""
         self._splits = config.job.vertices[0].splits
@@ -136,6 +138,29 @@ class ProgramJob(EpisodePort):
 
         return self._wait(has_completed, _SELDOM, min(_SHORT, self._patience))
 
+    def checkpoint(self) -> Asked:
+        self._start()
+        life, out = self._number, self._out()
+        if self._status is not None:
+            return Asked(False)
+        due = self._adapter.checkpoint(self._folder)
+
+        def has_completed(changed: bool) -> bool:
+            return self._number != life or (self._adapter.checkpoints(self._folder) or 0) >= due
+
+        came = self._wait(has_completed, _SELDOM, min(_SHORT, self._patience))
+        return Asked(came and self._number == life, life, out)
+
+    def savepoint(self) -> Asked:
+        self._start()
+        life = self._number
+        if self._status is not None:
+            return Asked(False)
+        self._stopping = True
+        self._adapter.savepoint(self._folder)
+        self._wait(lambda changed: self._status is not None or self._number != life)
+        return Asked(self._status is JobStatus.CANCELED, life, self._out())
+
     def advance(self, milliseconds: int) -> None:
         self._start()
         late = time.monotonic() + milliseconds / 1000
@@ -161,6 +186,14 @@ class ProgramJob(EpisodePort):
             elif time.monotonic() - since > (patience or self._patience):
                 return False
             time.sleep(tick)
+
+    def _out(self) -> tuple[int, ...]:
+        """Returns by split the position behind the last of its records that has come out."""
+        out = [0] * self._splits
+        for one in self._adapter.rows(self._folder):
+            if (split := split_of(one.record)) in range(self._splits):
+                out[split] = max(out[split], one.record - record(split, 0) + 1)
+        return tuple(out)
 
     def _is_all_out(self) -> bool:
         return len({one.record for one in self._adapter.rows(self._folder)}) >= sum(self._there)
@@ -205,10 +238,11 @@ class ProgramJob(EpisodePort):
         self._group.kill()
         struck |= self._hear_notes()
         if not any(statuses):
-            self._over(JobStatus.FINISHED)
+            self._over(JobStatus.CANCELED if self._stopping else JobStatus.FINISHED)
         elif struck:
             self._report(self._adapter.description.promises.committed)
             self._group = None
+            self._stopping = False
             self._number += 1
             self.emit(JobRestarted(0, (Run(0, len(self._config.job.tasks()) - 1),)))
             self._start()
@@ -234,7 +268,7 @@ class ProgramJob(EpisodePort):
         self._status = status
         if status is JobStatus.FINISHED:
             (self._run / "finished").touch()
-        self._report(status is JobStatus.FINISHED or self._adapter.description.promises.committed)
+        self._report(status is not JobStatus.FAILED or self._adapter.description.promises.committed)
         self.emit(JobOver(status, cause))
 
     def _report(self, committed: bool, life: int | None = None) -> None:
@@ -263,7 +297,12 @@ class ProgramJob(EpisodePort):
         self._look()
         now = self._adapter.checkpoints(self._folder)
         completed = None if now is None or self._before is None else now - self._before
-        return Life(self._number, self._restored, completed)
+        begins: dict[int, int] = {}
+        for one in self._noted():
+            if one.startswith("begins "):
+                split, position = map(int, one.split()[1:])
+                begins[split] = min(position, begins.get(split, position))
+        return Life(self._number, self._restored, completed, begins)
 
     def image(self) -> str:
         if self._released:

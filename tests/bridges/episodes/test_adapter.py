@@ -16,9 +16,10 @@ from tests.bridges.episodes.tiny import command
 
 
 def speaking(folder: Path, says: str) -> Adapter:
-    """An adapter that prints the same whatever it is asked for."""
+    """An adapter that prints the same whatever it is asked for, but for a description if that is none."""
+    described = says if says.startswith('{"name') else '{"name": "x"}'
     program = folder / "adapter.py"
-    program.write_text(f"print({says!r})", encoding="utf-8")
+    program.write_text(f"import sys\nprint({described!r} if sys.argv[1] == 'describe' else {says!r})", encoding="utf-8")
     return Adapter((sys.executable, "-S", "-E", str(program)))
 
 
@@ -50,6 +51,29 @@ def test_a_command_that_fails_says_what_it_printed(tmp_path: Path) -> None:
         Adapter((sys.executable, "-S", "-c", "raise SystemExit('no')")).prepare(tmp_path, tmp_path)
     with pytest.raises(UnusableImplementation, match="there-is-no-such-program"):
         _ = Adapter(("there-is-no-such-program",)).description
+
+
+SERVES = """import json, sys
+if sys.argv[1] == "describe":
+    print('{"name": "x", "checkpoints": true, "serves": true}')
+else:
+    for number, line in enumerate(sys.stdin):
+        if json.loads(line)[1] == "end":
+            sys.exit("enough")
+        print(json.dumps(str(number)), flush=True)
+"""
+
+
+def test_one_process_can_answer_all_commands(tmp_path: Path) -> None:
+    program = tmp_path / "adapter.py"
+    program.write_text(SERVES, encoding="utf-8")
+    adapter = Adapter((sys.executable, "-S", "-E", str(program)))
+    assert [adapter.checkpoints(tmp_path) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(UnusableImplementation, match="enough"):
+        adapter.checkpoints(Path("end"))
+    assert adapter.checkpoints(tmp_path) == 0
+    assert adapter.seconds() >= 0
+    adapter.close()
 
 
 def test_an_engine_is_found_by_its_command() -> None:

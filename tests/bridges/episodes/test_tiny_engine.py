@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from conformance.episodes import steps
 from conformance.episodes.config import SINK
 from conformance.ports import FaultStruck, JobOver, JobRestarted, Outcome
-from conformance.ports.episodes import Life
+from conformance.ports.episodes import Asked, Life
 from tests.bridges.episodes.tiny import run, tiny
 
 COUNT = steps.fault("count", "ends", 13)
@@ -41,6 +41,31 @@ THROWN = (steps.supply(0, 21), steps.fault("sink-after", "throws", 8), steps.set
 CRASHED = (steps.supply(0, 5), steps.settle("idle"), steps.kill(), steps.start_again(1, 0), steps.supply(0, 21))
 """A bug that shows in a life that restores."""
 REPLAYED = (steps.supply(0, 21), steps.fault("sink-after", "ends", 2), steps.settle("idle"))
+SAVED = (
+    steps.supply(0, 13), steps.settle("idle"), steps.savepoint(), steps.rows(SINK), steps.kill(),
+    steps.start_again(2, 0), steps.supply(0, 5),
+)  # fmt: skip
+"""Nothing but the savepoint has what was read, as other checkpoints are rare."""
+CHOSEN = (
+    steps.supply(0, 13), steps.settle("idle"), steps.checkpoint(), steps.kill(), steps.start_again(1, 0),
+    steps.supply(0, 5),
+)  # fmt: skip
+SELDOM = 1000
+
+
+@pytest.mark.parametrize("mode", ["cut", "two-phase", "batches", "appends"])
+@pytest.mark.parametrize("scenario", [SAVED, CHOSEN], ids=["savepoint", "chosen"])
+def test_what_was_asked_for_has_completed(mode: str, scenario: tuple[tuple[object, ...], ...]) -> None:
+    if mode == "two-phase" and scenario is CHOSEN:
+        scenario = (scenario[0], *scenario[2:])  # nothing comes out before a checkpoint
+    with tiny(mode) as engine:
+        found = run(engine, scenario, SELDOM)
+    assert found.violation is None
+    values = [one.outcome.value for one in found.entries if isinstance(one.outcome, Outcome)]
+    assert [one.completed for one in values if isinstance(one, Asked)] == [True]
+    assert [set(one.begins) for one in values if isinstance(one, Life)] == [{0, 1}]
+
+
 BUGS = [
     ("cut", "lost", CRASHED, "a-job-finishes-when-all-is-committed"),
     ("cut", "doubled", CRASHED, "nothing-is-committed-twice-or-made-up"),
@@ -60,15 +85,19 @@ BUGS = [
     ("appends", "no-checkpoint", CRASHED, "a-life-that-restores-completes-a-checkpoint"),
     ("cut", "skips", CRASHED, "the-counts-of-a-key-are-a-run"),
     ("cut", "renames", CRASHED, "each-row-has-the-key-of-its-record"),
+    ("cut", "no savepoint", SAVED, "a-life-begins-behind-what-was-asked-for"),
+    ("appends", "no savepoint", SAVED, "what-came-out-before-a-savepoint-does-not-come-again"),
+    ("cut", "no choice", CHOSEN, "a-life-begins-behind-what-was-asked-for"),
 ]
 
 
 @pytest.mark.parametrize(("mode", "bug", "scenario", "slug"), BUGS, ids=[f"{mode} {bug}" for mode, bug, *_ in BUGS])
 def test_a_bug_breaks_its_rule(mode: str, bug: str, scenario: tuple[tuple[object, ...], ...], slug: str) -> None:
+    every = SELDOM if scenario in (SAVED, CHOSEN) else 4
     with tiny(mode) as engine:
-        assert run(engine, scenario).violation is None
+        assert run(engine, scenario, every).violation is None
     with tiny(mode, bug, patience=0.5) as engine:
-        found = run(engine, scenario).violation
+        found = run(engine, scenario, every).violation
     assert found is not None
     assert found.property.slug == slug
 
@@ -79,7 +108,7 @@ def test_an_engine_that_restarts_the_job_itself_goes_on_in_one_life(mode: str) -
         found = run(engine, (*THROWN, steps.life()))
     assert found.violation is None
     values = [one.outcome.value for one in found.entries if isinstance(one.outcome, Outcome)]
-    assert Life(0, True, 5) in [replace(one, completed=5) for one in values if isinstance(one, Life)]
+    assert Life(0, True, 5, {0: 0, 1: 0}) in [replace(one, completed=5) for one in values if isinstance(one, Life)]
 
 
 def test_an_engine_that_promises_to_restart_and_ends_is_accused() -> None:

@@ -17,7 +17,10 @@ from typing import Any
 
 MODES = {"cut": "exactly-once", "two-phase": "exactly-once", "batches": "once-per-batch", "appends": "at-least-once"}
 BUGS = ("", "lost", "doubled", "state", "vanishes", "refuses", "changes", "invents", "repeats", "no-checkpoint",
-        "early", "crashes", "plain", "hangs", "skips", "renames", "restarts", "gives up")  # fmt: skip
+        "early", "crashes", "plain", "hangs", "skips", "renames", "restarts", "gives up",
+        "no savepoint", "no choice")  # fmt: skip
+SELDOM = 1000
+"""With so many records between two checkpoints, there is none either when nothing is left to be read."""
 RESTARTS = ("restarts", "gives up")
 """The engine restarts the job in its process if user code throws, or promises that."""
 MODE = sys.argv[1]
@@ -29,7 +32,7 @@ MYSELF = [sys.executable, "-S", "-E", __file__, MODE, *([BUG] if BUG else [])]
 def main() -> None:
     if COMMAND == "describe":
         promises = {"output": MODES[MODE], "committed": MODE != "cut", "rescales": True, "images": True,
-                    "continues": True, "deterministic": True,
+                    "continues": True, "deterministic": True, "chosen": True, "savepoint": True,
                     "restarts": BUG in RESTARTS}  # fmt: skip
         places = ["source", "count", "count-snapshot", "sink-before", "sink-after", "notice"]
         print(json.dumps({"name": f"tiny {MODE}", "promises": promises, "places": places, "rows": "out/*.jsonl",
@@ -39,8 +42,16 @@ def main() -> None:
     elif COMMAND == "command":
         print(json.dumps([sys.executable, "-S", __file__, *MYSELF[4:], "run", *REST]))
     elif COMMAND == "checkpoints":
-        state = Path(REST[0]) / "checkpoint.json"
-        print(json.loads(state.read_text())["number"] if state.exists() else 0)
+        print(number(Path(REST[0])))
+    elif COMMAND == "savepoint":
+        (Path(REST[0]) / "stop").touch()
+    elif COMMAND == "checkpoint":
+        asked = Path(REST[0]) / "asked"
+        asked.touch()
+        late = time.monotonic() + 1
+        while asked.exists() and time.monotonic() < late:
+            time.sleep(0.002)
+        print(number(Path(REST[0])) + asked.exists())
     else:
         while True:
             try:
@@ -50,6 +61,12 @@ def main() -> None:
                     raise
                 if BUG == "gives up":
                     sys.exit("it was too much")
+
+
+def number(folder: Path) -> int:
+    """Returns how many checkpoints have completed."""
+    state = folder / "checkpoint.json"
+    return int(json.loads(state.read_text())["number"]) if state.exists() else 0
 
 
 class Job:
@@ -65,6 +82,7 @@ class Job:
             points.restored()
             state = json.loads((folder / "checkpoint.json").read_text())
         self.state = state
+        (folder / "stop").unlink(missing_ok=True)
         if BUG == "plain":
             state["offsets"][0] += 1
         if self.has_state and BUG in ("lost", "doubled"):
@@ -87,6 +105,14 @@ class Job:
     def run(self) -> None:
         since = 0
         while True:
+            if (self.folder / "stop").exists():
+                if BUG != "no savepoint":
+                    self.checkpoint()
+                return
+            if (self.folder / "asked").exists():
+                if BUG != "no choice":
+                    self.checkpoint()
+                (self.folder / "asked").unlink()
             rows, ended = self.read()
             for split, one in rows:
                 self.points.here("count")
@@ -101,7 +127,7 @@ class Job:
                 sys.exit("out of luck")
             if BUG == "early" and sum(self.state["offsets"]) > 20:
                 ended = True
-            if since and (since >= self.every or not rows or MODE == "batches"):
+            if since and (since >= self.every or (not rows and self.every < SELDOM) or MODE == "batches"):
                 self.checkpoint()
                 since = 0
             if ended:

@@ -46,6 +46,7 @@ class Split:
         for _ in range(position):
             self._file.readline()
         self.position = position
+        note(f"begins {number} {position}")
 
     def read(self, most: int) -> list[dict[str, int]] | None:
         """Return up to so many further records, each {"id": …, "key": …}; None if none will follow."""
