@@ -15,6 +15,8 @@ _KEYS = (1, 3, 8, MOST_KEYS)
 _MOST_LIVES = 4
 _SUPPLIED = PORTIONS[3:10]
 _IDLE, _CHECKPOINT = (steps.settle(one.value) for one in (Until.IDLE, Until.NO_CHECKPOINT))
+_CALLS = (3, 6, len(steps.NTH))
+"""Among how many of the smallest numbers of calls one is drawn: some places are called once in a batch."""
 AT_ITS_END = 0.1
 """How often a life reads everything to its end, so that the next one continues after the end."""
 
@@ -60,7 +62,8 @@ def draw(description: Description, seed: str) -> Episode:
         if description.places and random.random() < 0.7:
             for _ in range(random.choice((1, 1, 2))):
                 place = random.choice(description.places).value
-                made.append(steps.fault(place, random.choice(("ends", "ends", "throws")), random.choice(steps.NTH)))
+                nth = random.choice(steps.NTH[: random.choice(_CALLS)])
+                made.append(steps.fault(place, random.choice(("ends", "ends", "throws")), nth))
         made += _ending(random, description, splits)
         if promises.images and random.random() < 0.25:
             made.append(steps.image())

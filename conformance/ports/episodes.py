@@ -114,6 +114,12 @@ class Description(Struct, frozen=True, forbid_unknown_fields=True):
     """Whether the command `checkpoints` prints how many checkpoints have completed so far."""
     serves: bool = False
     """Whether the command `serve` answers all others, one a line, so that none needs a process of its own."""
+    start_seconds: Annotated[float, Meta(gt=0)] = 1.0
+    """After how long without progress waiting ends in the middle of an episode, where the job may have nothing to do:
+    at least as long as the engine takes to start, on a busy machine. For the end of a job the suite waits longer."""
+    host: bool = False
+    """Whether lives run in a process that the command `host` starts. A kill ends the life, and not that process: it
+    leaves a copy of the folder that is made while all threads stand still."""
 
 
 class Row(Struct, frozen=True, omit_defaults=True):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -46,13 +46,21 @@ class Adapter:
 
     def start(self, folder: Path, plan: Path, parallelism: int) -> list[list[str]]:
         """Returns the commands of the processes of a life."""
-        text = self._ask("command", str(folder), str(plan), str(parallelism))
+        return self._commands("command", str(folder), str(plan), str(parallelism))
+
+    def host(self, folder: Path) -> list[str]:
+        """Returns the command of the process in which lives run. In the folder it makes the file `ready`."""
+        return self._commands("host", str(folder))[0]
+
+    def _commands(self, *words: str) -> list[list[str]]:
+        text = self._ask(*words)
         try:
             found: Any = json.loads(text)
             one = [found] if found and isinstance(found[0], str) else found
-            return msgspec.convert(one, list[list[str]])
+            commands: list[list[str]] = msgspec.convert(one, Annotated[list[list[str]], msgspec.Meta(min_length=1)])
+            return commands
         except (ValueError, LookupError, TypeError, msgspec.MsgspecError) as error:
-            raise self._wrong("command", f"it must print a list of words, or a list of such lists: {text!r}") from error
+            raise self._wrong(words[0], f"it must print a list of words, or a list of such lists: {text!r}") from error
 
     def rows(self, folder: Path) -> tuple[Row, ...]:
         """Returns the output."""

@@ -51,9 +51,24 @@ class Group:
                 one.kill()
             one.wait()
 
+    def terminate(self) -> None:
+        """Ask all processes to end."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._processes[0].pid, signal.SIGTERM)
+
+    def seconds(self) -> float:
+        """Returns how many CPU seconds the processes have taken that have not ended."""
+        ticks = 0
+        for one in self._processes:
+            with suppress(OSError):  # it has been waited for
+                fields = Path(f"/proc/{one.pid}/stat").read_text().rpartition(")")[2].split()
+                ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
     def stop(self) -> bool:
         """Let all threads stand still. Returns whether they do: the signal arrives at each of them later."""
-        os.killpg(self._processes[0].pid, signal.SIGSTOP)
+        with suppress(ProcessLookupError):
+            os.killpg(self._processes[0].pid, signal.SIGSTOP)
         late = time.monotonic() + _SECONDS
         while not all(state in "TtZX" for state in self._states()):
             if time.monotonic() > late:

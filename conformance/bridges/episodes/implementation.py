@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from conformance.bridges.episodes.adapter import Adapter
+from conformance.bridges.episodes.host import Host
 from conformance.bridges.episodes.port import ProgramJob
 from conformance.ports import Capability, UnusableImplementation
 from conformance.ports.episodes import Description, EpisodeJob, EpisodesImplementation
@@ -15,13 +16,16 @@ from conformance.ports.implementation import Factory
 
 PATIENCE = 15.0
 """After how many seconds without progress waiting ends, which accuses nobody."""
+_STARTS = 10
+"""The same, as how many times the engine could start: one that starts slowly also begins its first job slowly."""
 
 
 class Episodes(EpisodesImplementation):
     """An engine whose jobs are programs."""
 
-    def __init__(self, command: tuple[str, ...], patience: float = PATIENCE) -> None:
+    def __init__(self, command: tuple[str, ...], patience: float | None = None) -> None:
         self._adapter = Adapter(command)
+        self._host = Host(self._adapter.host)
         self._patience = patience
         self._own: tempfile.TemporaryDirectory[str] | None = None
         self._newest: Path | None = None
@@ -51,8 +55,8 @@ class Episodes(EpisodesImplementation):
         return self._newest
 
     def seconds(self) -> float:
-        """How many CPU seconds the process has taken that answers commands."""
-        return self._adapter.seconds()
+        """How many CPU seconds the process has taken that answers commands, and the host."""
+        return self._adapter.seconds() + self._host.seconds()
 
     def close(self) -> None:
         """Kill what still runs, and delete the temporary folder."""
@@ -60,6 +64,7 @@ class Episodes(EpisodesImplementation):
         if self._live is not None:
             self._live.release()
             self._live = None
+        self._host.close()
         if self._own is not None:
             self._own.cleanup()
             self._own = None
@@ -69,8 +74,13 @@ class Episodes(EpisodesImplementation):
             self._live.release()
         run = Path(config.location).parent if config.location else self._fresh()
         self._newest = run
-        self._live = ProgramJob(self._adapter, config, run, self._patience)
+        self._live = ProgramJob(self._adapter, self._host, config, run, self._for_long())
         return self._live
+
+    def _for_long(self) -> float:
+        if self._patience is not None:
+            return self._patience
+        return max(PATIENCE, _STARTS * self._adapter.description.start_seconds)
 
     def _fresh(self) -> Path:
         root = self.root

@@ -15,6 +15,7 @@ import msgspec
 
 from conformance.bridges.episodes.adapter import Adapter
 from conformance.bridges.episodes.group import Group
+from conformance.bridges.episodes.host import Guest, Host
 from conformance.ports import (
     Committed,
     FaultKind,
@@ -38,9 +39,6 @@ _TICK = 0.004
 """How long to sleep between two looks, in seconds."""
 _SELDOM = 0.05
 """The same before a look that starts a process."""
-_SHORT = 1.0
-"""After how many seconds without progress waiting ends in the middle of an episode: the job may have nothing to do, or
-have lost what is waited for. Only for its end the port waits longer."""
 _LOG = 600
 
 
@@ -51,10 +49,11 @@ class ProgramJob(EpisodePort):
     of the processes a log and what user code has noted.
     """
 
-    def __init__(self, adapter: Adapter, config: EpisodeJob, run: Path, patience: float) -> None:
-        """`run`: an empty folder, or that in which a life before has run. `patience`: after how many seconds without
-        progress waiting ends."""
-        self._adapter, self._config, self._run, self._patience = adapter, config, run, patience
+    def __init__(self, adapter: Adapter, host: Host, config: EpisodeJob, run: Path, patience: float) -> None:
+        """`host`: in which lives run, if the adapter says so. `run`: an empty folder, or that in which a life before
+        has run. `patience`: after how many seconds without progress waiting ends."""
+        self._adapter, self._host, self._config = adapter, host, config
+        self._run, self._patience = run, patience
         self._folder, self._plan = run / "job", run / "plan.json"
         self._group: Group | None = None
         self._status: JobStatus | None = None
@@ -66,6 +65,8 @@ class ProgramJob(EpisodePort):
         """Whether what has struck is no reason to end, since the engine restarts the job in the same process."""
         self._stopping = False
         """Whether this life was asked to stop with a savepoint."""
+        self._stands = False
+        """Whether user code stands still where it is to be killed, since its process is a host."""
         self._known: Counter[Row] = Counter()
         """The rows that were signalled as committed, also in earlier lives."""
         self._splits = config.job.vertices[0].splits
@@ -129,14 +130,18 @@ class ProgramJob(EpisodePort):
         if until is Until.OVER:
             return self._wait(lambda changed: self._status is not None)
         if until is Until.IDLE:
-            return self._wait(lambda changed: changed and self._is_all_out(), _TICK, min(_SHORT, self._patience))
+            return self._wait(
+                lambda changed: changed and self._is_all_out(),
+                _TICK,
+                min(self._adapter.description.start_seconds, self._patience),
+            )
         if not self._adapter.description.checkpoints:
             return False
 
         def has_completed(changed: bool) -> bool:
             return changed and self._adapter.checkpoints(self._folder) != self._before
 
-        return self._wait(has_completed, _SELDOM, min(_SHORT, self._patience))
+        return self._wait(has_completed, _SELDOM, min(self._adapter.description.start_seconds, self._patience))
 
     def checkpoint(self) -> Asked:
         self._start()
@@ -148,7 +153,7 @@ class ProgramJob(EpisodePort):
         def has_completed(changed: bool) -> bool:
             return self._number != life or (self._adapter.checkpoints(self._folder) or 0) >= due
 
-        came = self._wait(has_completed, _SELDOM, min(_SHORT, self._patience))
+        came = self._wait(has_completed, _SELDOM, min(self._adapter.description.start_seconds, self._patience))
         return Asked(came and self._number == life, life, out)
 
     def savepoint(self) -> Asked:
@@ -204,7 +209,7 @@ class ProgramJob(EpisodePort):
         if self._group is not None or self._status is not None or self._released:
             return
         self._before = self._adapter.checkpoints(self._folder)
-        self._restored = self._survives = False
+        self._restored = self._survives = self._stands = False
         self._active = self._armed.pop(0) if self._armed else None
         armed = "" if self._active is None else ":".join(map(str, self._active))
         path = os.pathsep.join(filter(None, (str(_HELPER), os.environ.get("PYTHONPATH", ""))))
@@ -213,7 +218,10 @@ class ProgramJob(EpisodePort):
         commands = self._adapter.start(self._folder, self._plan, self._config.job.vertices[0].parallelism)
         log = self._run / f"life-{self._number}.log"
         try:
-            self._group = Group(commands, self._folder, log, env)
+            if self._adapter.description.host:
+                self._group = Guest(self._host, commands, self._folder, log, env)
+            else:
+                self._group = Group(commands, self._folder, log, env)
         except OSError as error:
             log.write_text(str(error), encoding="utf-8")
             self._over(JobStatus.FAILED, f"it cannot be started: {error}")
@@ -233,11 +241,11 @@ class ProgramJob(EpisodePort):
             return
         statuses = self._group.statuses()
         struck = self._hear_notes()
-        if None in statuses and not any(statuses):
+        if None in statuses and not any(statuses) and not self._stands:
             return
         self._group.kill()
         struck |= self._hear_notes()
-        if not any(statuses):
+        if not any(statuses) and None not in statuses:
             self._over(JobStatus.CANCELED if self._stopping else JobStatus.FINISHED)
         elif struck:
             self._report(self._adapter.description.promises.committed)
@@ -261,6 +269,7 @@ class ProgramJob(EpisodePort):
             place, kind, _ = self._active
             self.emit(FaultStruck(place, FaultKind(kind)))
             self._active = None
+            self._stands = kind == FaultKind.ENDS and self._adapter.description.host
             self._survives = kind == FaultKind.THROWS and self._adapter.description.promises.restarts
         return struck and not self._survives
 

@@ -1,0 +1,108 @@
+"""A host: a process in which many lives run one after the other, since it is dear to start. Each life is its guest."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from conformance.bridges.episodes.group import Group
+from conformance.ports import UnusableImplementation
+
+_START_SECONDS = 300.0
+"""How long a host may take to start, on a machine that is busy."""
+_END_SECONDS = 30.0
+"""How long it may take to end a life. Then it is killed."""
+_TICK = 0.005
+_LAST = 2_000
+
+
+class Host:
+    """Starts the process when a life needs it, and again if it is gone."""
+
+    def __init__(self, command: Callable[[Path], list[str]]) -> None:
+        """`command`: returns the words of the command, from the folder in which it makes the file `ready`."""
+        self._command = command
+        self._group: Group | None = None
+        self.folder = Path("no-host")
+
+    def running(self) -> Group:
+        """Returns the process. Raises: UnusableImplementation if it does not start."""
+        if self._group is None or self._group.statuses() != [None]:
+            self.close()
+            self.folder = Path(tempfile.mkdtemp(prefix="host-"))
+            log = self.folder / "log"
+            try:
+                self._group = Group([self._command(self.folder)], self.folder, log, os.environ)
+            except OSError as error:
+                raise UnusableImplementation(f"The host cannot be started: {error}") from error
+            late = time.monotonic() + _START_SECONDS
+            while not (self.folder / "ready").exists():
+                if self._group.statuses() != [None] or time.monotonic() > late:
+                    said = log.read_bytes()[-_LAST:].decode("utf-8", "replace").strip()
+                    raise UnusableImplementation(f"The host is not ready: {said}")
+                time.sleep(_TICK)
+        return self._group
+
+    def seconds(self) -> float:
+        """Returns how many CPU seconds the process has taken, unless it has ended: then they are its parent's."""
+        return 0.0 if self._group is None else self._group.seconds()
+
+    def close(self) -> None:
+        """Kill the process, and delete its folder."""
+        if self._group is not None:
+            self._group.kill()
+            self._group = None
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Guest(Group):
+    """The processes of a life in a host. They pass on to it what it is to do, and that the life is to end."""
+
+    def __init__(
+        self, host: Host, commands: Sequence[Sequence[str]], folder: Path, log: Path, env: Mapping[str, str]
+    ) -> None:
+        """Raises: OSError if a program cannot be started; UnusableImplementation if the host does not start."""
+        self._host, self._folder = host.running(), folder
+        super().__init__(commands, folder, log, {**env, "EPISODE_HOST": str(host.folder)})
+
+    def kill(self) -> None:
+        """End the life, and leave in its folder what a kill of all processes would have left there.
+
+        All threads stand still while the folder is copied. They go on only to end the life: then the copy takes the
+        place of the folder. If they do not stand still, or the life does not end, the host is killed.
+        """
+        if None not in self.statuses():
+            return super().kill()
+        image = self._folder.with_name("kill")
+        stands = self.stop()
+        if stands:
+            shutil.copytree(self._folder, image, symlinks=True)
+            self.terminate()
+            self.go_on()
+        if not stands or not self._ends():
+            self._host.kill()
+        super().kill()
+        if stands:
+            shutil.rmtree(self._folder)
+            image.rename(self._folder)
+
+    def stop(self) -> bool:
+        """Let all threads of the host stand still, too."""
+        return super().stop() and self._host.stop()
+
+    def go_on(self) -> None:
+        """Let all threads go on."""
+        self._host.go_on()
+        super().go_on()
+
+    def _ends(self) -> bool:
+        late = time.monotonic() + _END_SECONDS
+        while None in self.statuses():
+            if time.monotonic() > late:
+                return False
+            time.sleep(_TICK)
+        return True

@@ -1,0 +1,92 @@
+"""Spark behind the suite: `conformance episodes "python examples/spark/adapter.py"`. See docs/episodes.md."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+BUG = os.environ.get("EPISODE_BUG", "")
+OWN = BUG in ("skips", "reads again")  # these are bugs of the job's own source
+
+DESCRIPTION = {
+    "name": "spark",
+    "version": version("pyspark"),
+    "promises": {"output": "once-per-batch", "rescales": True, "images": True, "continues": True},
+    "knobs": {
+        "store": ["hdfs", "rocksdb", "rocksdb"],
+        "changelog": [False, True],
+        "format": [1, 2],
+        "operator": ["groups", "transform"],
+        "distinct": [False, True],
+        "source": ["own"] if OWN else ["own", "files"],
+        "batch": [13, 5, 34],  # records of a split
+        "retain": [100, 1, 2, 5],
+        "maintenance": ["60s", "50ms", "500ms"],
+        "snapshot after": [10, 1, 3],
+        "checksums": [True, False],
+        "row checksums": [False, True],
+        "offset log": [1, 2],
+        "compact sources": [10, 2],
+        "unload": [False, True],
+        "host dies": [False] * 15 + [True],
+    },
+    "places": ["source", "source-snapshot", "count", "sink-before", "sink-snapshot", "sink-after", "notice"],
+    "most_parallelism": 3,
+    "rows": "out/*",
+    "progress": "checkpoint/[oc]*/*",  # offsets and commits
+    "checkpoints": True,
+    "start_seconds": 6.0,
+    "host": True,
+}
+OPENED = ("java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util",
+          "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref", "sun.nio.ch", "sun.nio.cs",
+          "sun.security.action", "sun.util.calendar")  # fmt: skip
+
+
+def host(folder):
+    """The command of the process in which the queries run. It is compiled first."""
+    jars = Path(find_spec("pyspark").origin).parent / "jars"
+    sources = map(str, Path(__file__).parent.glob("*.java"))
+    subprocess.run(["javac", "-nowarn", "-cp", f"{jars}/*", "-d", f"{folder}/classes", *sources], check=True)
+    opened = [f"--add-opens=java.base/{one}=ALL-UNNAMED" for one in OPENED]
+    cheap = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx1g"]
+    print(json.dumps(["java", *cheap, *opened, "-cp", f"{folder}/classes:{jars}/*", "Job", folder]))
+
+
+def prepare(folder, plan):
+    (Path(folder) / "out").mkdir()
+
+
+def command(folder, plan, parallelism):
+    print(json.dumps([sys.executable, __file__, "life", folder, plan, parallelism]))
+
+
+def life(folder, plan, parallelism):
+    """A life: the host runs a query for it, and is told to end it by SIGTERM."""
+    request = {"folder": folder, "plan": json.loads(Path(plan).read_text()), "parallelism": int(parallelism),
+               "armed": os.environ["EPISODE_ARMED"] or "::0", "notes": os.environ["EPISODE_NOTES"]}  # fmt: skip
+    with socket.socket(socket.AF_UNIX) as link:
+        signal.signal(signal.SIGTERM, lambda *_: link.shutdown(socket.SHUT_WR))
+        link.connect(os.environ["EPISODE_HOST"] + "/socket")
+        link.sendall(json.dumps(request).encode() + b"\n")
+        said = link.makefile().read()
+    sys.exit(0 if said == "finished" else said or "the host is gone")
+
+
+def checkpoints(folder):
+    """How many batches are committed."""
+    commits = (int(one.name) for one in Path(folder).glob("checkpoint/commits/*") if one.name.isdigit())
+    print(max(commits, default=-1) + 1)
+
+
+if __name__ == "__main__":
+    name, *rest = sys.argv[1:]
+    if name == "describe":
+        print(json.dumps(DESCRIPTION))
+    else:
+        {"host": host, "prepare": prepare, "command": command, "life": life, "checkpoints": checkpoints}[name](*rest)
