@@ -131,7 +131,7 @@ def test_the_result_of_an_earlier_version_does_not_say_what_is_claimed(tmp_path)
 EXTRA = {"claimed and never used": [{"implementation": "tests.claiming:refusing", "capabilities": ["faults"]}]}
 
 
-@pytest.mark.parametrize("name", ["modest", "refusing"])
+@pytest.mark.parametrize("name", [pytest.param("modest", marks=pytest.mark.slow), "refusing"])
 def test_pytest_and_continuous_integration_say_what_check_says(name, tmp_path, capsys):
     which = ["--component", "subpartition", "--implementation", f"tests.claiming:{name}"]
     by_check, by_pytest = tmp_path / "check.json", tmp_path / "pytest.json"

@@ -28,6 +28,7 @@ def test_the_machine_holds_on_the_reference(component):
     assert result.tally.steps > 300
 
 
+@pytest.mark.slow  # as many examples again, with a watch on each step
 @pytest.mark.parametrize("component", sorted(COMPONENTS))
 def test_every_step_that_is_done_was_enabled(component, monkeypatch):
     ready = Program(COMPONENTS[component], find_implementation("reference"))

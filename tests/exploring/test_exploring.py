@@ -24,7 +24,10 @@ from tests.exploring.scopes import DEQUE, DRAINS, EXCHANGES, SCOPES, SUBPARTITIO
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(("component", "implementation", "scope"), SCOPES)
+@pytest.mark.parametrize(
+    ("component", "implementation", "scope"),
+    [*SCOPES[:3], *(pytest.param(*one, marks=pytest.mark.slow) for one in SCOPES[3:])],
+)
 def test_many_tasks_find_what_one_process_finds(tmp_path, component, implementation, scope):
     one = by_one_process(component, implementation, scope)
     many = explore_into(tmp_path, explored(component, implementation, scope), Machine(1))

@@ -44,7 +44,12 @@ def test_every_process_draws_the_same():
     assert one.count("\n") >= 40
 
 
-@pytest.mark.parametrize("name", [name for name in ROOM if "(" not in name] + ["scenarios(gate)", "faults(spill)"])
+PASTED = [*(name for name in ROOM if "(" not in name), "scenarios(gate)", "faults(spill)"]
+
+
+@pytest.mark.parametrize(
+    "name", [*PASTED[::4], *(pytest.param(one, marks=pytest.mark.slow) for one in PASTED if one not in PASTED[::4])]
+)
 def test_what_hypothesis_prints_of_a_failure_can_be_pasted(name):
     """It prints how a value was made, if that was with `builds` or `map`; these name functions that no user has."""
     failing: list[object] = []

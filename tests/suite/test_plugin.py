@@ -138,12 +138,16 @@ def summary_of(printed: str) -> str:
     ("options", "words"),
     [
         (("--implementation", "nobody"), "There is no implementation 'nobody'"),
-        (("--component", "gat"), "There is no component 'gat'"),
-        (("--assume", "magic"), "There is no capability 'magic'"),
-        (("--known-failures", "nowhere.toml"), "nowhere.toml"),
+        pytest.param(("--component", "gat"), "There is no component 'gat'", marks=pytest.mark.slow),
+        pytest.param(("--assume", "magic"), "There is no capability 'magic'", marks=pytest.mark.slow),
+        pytest.param(("--known-failures", "nowhere.toml"), "nowhere.toml", marks=pytest.mark.slow),
         (("--conformance-reports", "foreign"), "was not written by this suite"),
         (("--conformance-reports", "foreign/index.html"), "--conformance-reports: foreign/index.html is a file"),
-        (("--conformance-ctrf", "foreign"), "--conformance-ctrf: foreign is a folder; name a file"),
+        pytest.param(
+            ("--conformance-ctrf", "foreign"),
+            "--conformance-ctrf: foreign is a folder; name a file",
+            marks=pytest.mark.slow,
+        ),
         (("--conformance-ctrf", "foreign/index.html/below.json", "-n", "2"), "would have to be a folder"),
     ],
 )
@@ -155,7 +159,7 @@ def test_a_wrong_option_is_a_usage_error(options, words, tmp_path):
     assert words in done.stderr
 
 
-@pytest.mark.parametrize("options", [("-n", "2"), ("--no-summary",)])
+@pytest.mark.parametrize("options", [("-n", "2"), pytest.param(("--no-summary",), marks=pytest.mark.slow)])
 def test_verdicts_are_written_for_continuous_integration_as_check_writes_them(options, tmp_path):
     which = ("--implementation", "known-bug:B-D5", "--component", "deque")
     path = tmp_path / "new" / "ctrf.json"
