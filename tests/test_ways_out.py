@@ -85,6 +85,7 @@ FORBIDDEN = frozenset(
     }
 )
 LOOKED_AT = {
+    ("conformance/bridges/episodes/adapter.py", "asked.write("): "a line of JSON for the process of the adapter",
     ("conformance/engines/relay.py", "sys.stderr.write("): "a name is a `neutral_line`, the rest is `Quoted`",
     (
         "checkpoint_conformance_pytest.py",
