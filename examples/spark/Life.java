@@ -26,6 +26,7 @@ final class Life {
     private final Set<Long> seen = ConcurrentHashMap.newKeySet();
     private final List<String>[] lines;
     private final long[] sizes;
+    private String firstBatch;
 
     @SuppressWarnings("unchecked")
     Life(String request) throws IOException {
@@ -70,6 +71,14 @@ final class Life {
     /** Returns whether this is the first time in this life that a key is counted. */
     boolean isFirst(long key) {
         return seen.add(key);
+    }
+
+    /** Returns whether a batch of the source that ends so is the first of this life. Spark asks for it more than once. */
+    synchronized boolean isInFirstBatch(String end) {
+        if (firstBatch == null) {
+            firstBatch = end;
+        }
+        return firstBatch.equals(end);
     }
 
     boolean isEnded(int split) {

@@ -90,9 +90,7 @@ public final class Splits implements TableProvider {
 
         @Override
         public Offset deserializeOffset(String json) {
-            int wrong = life.restored() ? Map.of("skips", 1, "reads again", -1).getOrDefault(Life.BUG, 0) : 0;
-            int[] found = Arrays.stream(json.replaceAll("[\\[\\] ]", "").split(",")).mapToInt(Integer::parseInt).toArray();
-            return new Positions(Arrays.stream(found).map(one -> Math.max(0, one + wrong)).toArray());
+            return new Positions(Arrays.stream(json.replaceAll("[\\[\\] ]", "").split(",")).mapToInt(Integer::parseInt).toArray());
         }
 
         @Override
@@ -111,11 +109,13 @@ public final class Splits implements TableProvider {
 
         @Override
         public InputPartition[] planInputPartitions(Offset start, Offset end) {
-            int[] from = ((Positions) start).of;
+            int wrong = life.restored() ? Map.of("skips", 1, "reads again", -1).getOrDefault(Life.BUG, 0) : 0;
+            int seeded = wrong != 0 && life.isInFirstBatch(end.json()) ? wrong : 0;
+            int[] from = Arrays.stream(((Positions) start).of).map(one -> Math.max(0, one + seeded)).toArray();
             int[] to = ((Positions) end).of;
             return IntStream.range(0, from.length).filter(split -> from[split] < to[split])
-                .mapToObj(split -> new Part(List.copyOf(life.lines(split).subList(from[split],
-                    Math.min(to[split], life.lines(split).size()))))).toArray(InputPartition[]::new);
+                .mapToObj(split -> new Part(List.copyOf(life.lines(split).subList(from[split], to[split]))))
+                .toArray(InputPartition[]::new);
         }
 
         @Override
