@@ -26,37 +26,47 @@ class Host:
     def __init__(self, command: Callable[[Path], list[str]]) -> None:
         """`command`: returns the words of the command, from the folder in which it makes the file `ready`."""
         self._command = command
-        self._group: Group | None = None
-        self.folder = Path("no-host")
+        self._live: tuple[Group, Path] | None = None
+        """The process and its folder."""
 
-    def running(self) -> Group:
-        """Returns the process. Raises: UnusableImplementation if it does not start."""
-        if self._group is None or self._group.statuses() != [None]:
+    def running(self) -> tuple[Group, Path]:
+        """Returns the process and its folder. Raises: UnusableImplementation if it does not start."""
+        if self._live is None or self._live[0].statuses() != [None]:
             self.close()
-            self.folder = Path(tempfile.mkdtemp(prefix="host-"))
-            log = self.folder / "log"
-            try:
-                self._group = Group([self._command(self.folder)], self.folder, log, os.environ)
-            except OSError as error:
-                raise UnusableImplementation(f"The host cannot be started: {error}") from error
+            self._live = self._started()
+        return self._live
+
+    def _started(self) -> tuple[Group, Path]:
+        folder = Path(tempfile.mkdtemp(prefix="host-"))
+        log, group = folder / "log", None
+        try:
+            group = Group([self._command(folder)], folder, log, os.environ)
             late = time.monotonic() + _START_SECONDS
-            while not (self.folder / "ready").exists():
-                if self._group.statuses() != [None] or time.monotonic() > late:
+            while not (folder / "ready").exists():
+                if group.statuses() != [None] or time.monotonic() > late:
                     said = log.read_bytes()[-_LAST:].decode("utf-8", "replace").strip()
                     raise UnusableImplementation(f"The host is not ready: {said}")
                 time.sleep(_TICK)
-        return self._group
+        except BaseException as error:
+            if group is not None:
+                group.kill()
+            shutil.rmtree(folder, ignore_errors=True)
+            if isinstance(error, OSError):
+                raise UnusableImplementation(f"The host cannot be started: {error}") from error
+            raise
+        return group, folder
 
     def seconds(self) -> float:
         """Returns how many CPU seconds the process has taken, unless it has ended: then they are its parent's."""
-        return 0.0 if self._group is None else self._group.seconds()
+        return 0.0 if self._live is None else self._live[0].seconds()
 
     def close(self) -> None:
         """Kill the process, and delete its folder."""
-        if self._group is not None:
-            self._group.kill()
-            self._group = None
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if self._live is not None:
+            group, folder = self._live
+            self._live = None
+            group.kill()
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class Guest(Group):
@@ -66,8 +76,9 @@ class Guest(Group):
         self, host: Host, commands: Sequence[Sequence[str]], folder: Path, log: Path, env: Mapping[str, str]
     ) -> None:
         """Raises: OSError if a program cannot be started; UnusableImplementation if the host does not start."""
-        self._host, self._folder = host.running(), folder
-        super().__init__(commands, folder, log, {**env, "EPISODE_HOST": str(host.folder)})
+        self._host, meeting = host.running()
+        self._folder = folder
+        super().__init__(commands, folder, log, {**env, "EPISODE_HOST": str(meeting)})
 
     def kill(self) -> None:
         """End the life, and leave in its folder what a kill of all processes would have left there.
