@@ -265,25 +265,27 @@ def _of_checkpoints(check: Check) -> Check:
     return judge
 
 
+_ADOPTED: Mapping[str, tuple[Sequence[Any], tuple[type[ports.Signal], ...]]] = {
+    "only-a-completed-checkpoint-is-committed": (HEARS, (Committed,)),
+    "a-savepoint-commits-nothing": (HEARS, (Committed,)),
+    "a-failover-restores-the-newest-checkpoint": (HEARS, (JobRestarted,)),
+    "no-failover-restores-a-savepoint": (HEARS, (JobRestarted,)),
+    "offsets-never-go-back": ((snapshot,), ()),
+    "a-checkpoint-ends-once": (HEARS, (CheckpointCompleted, CheckpointFailed)),
+    "no-older-checkpoint-completes-later": (HEARS, (CheckpointCompleted,)),
+    "ids-of-checkpoints-increase": ((trigger, stop_with_savepoint), ()),
+}
+"""By rule of whole jobs that is about checkpoints: the steps at which a record puts it to the test, and the signals
+that it needs there."""
+
+
 def _adopt() -> None:
-    """Declares the rules of whole jobs that are about checkpoints, with their own words and numbers."""
-    heard = {
-        "a-checkpoint-ends-once": (CheckpointCompleted, CheckpointFailed),
-        "no-older-checkpoint-completes-later": (CheckpointCompleted,),
-        "only-a-completed-checkpoint-is-committed": (Committed,),
-        "a-savepoint-commits-nothing": (Committed,),
-        "a-failover-restores-the-newest-checkpoint": (JobRestarted,),
-        "no-failover-restores-a-savepoint": (JobRestarted,),
-    }
-    learned = {"ids-of-checkpoints-increase": (trigger, stop_with_savepoint), "offsets-never-go-back": (snapshot,)}
-    for one in OF_JOBS.all:
-        if one.slug in heard:
-            check = _of_checkpoints(one.check) if Committed in heard[one.slug] else one.check
-            RULES.stated(one.slug, one.statement, HEARS, check, invariant=one.invariant, after_learning=True,
-                         signals=heard[one.slug])  # fmt: skip
-        elif one.slug in learned:
-            RULES.stated(one.slug, one.statement, learned[one.slug], one.check, invariant=one.invariant,
-                         after_learning=True)  # fmt: skip
+    """Declares these rules, with their own words and numbers. Raises: KeyError if there is no such one any more."""
+    of_jobs = {one.slug: one for one in OF_JOBS.all}
+    for slug, (on, signals) in _ADOPTED.items():
+        one = of_jobs[slug]
+        check = _of_checkpoints(one.check) if Committed in signals else one.check
+        RULES.stated(slug, one.statement, on, check, invariant=one.invariant, after_learning=True, signals=signals)
 
 
 _adopt()

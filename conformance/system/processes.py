@@ -234,6 +234,13 @@ def _began(pid: int) -> str:
     return fields[19] if fields else "0"
 
 
+def cpu_seconds(pid: int) -> float:
+    """Returns how many CPU seconds a process has taken, without its children; 0 if there is no such process, or the
+    system does not tell."""
+    fields = _stat(pid)
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
+
+
 def _stat(pid: int) -> list[str]:
     """Returns the fields of a process after its name: its state, its parent, ...; empty if there is no such process."""
     try:

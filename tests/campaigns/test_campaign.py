@@ -351,7 +351,7 @@ def test_a_scenario_whose_worker_somebody_killed_is_run_again_and_is_no_finding(
     assert (part.scenarios, part.findings) == (8, ())
 
 
-@pytest.mark.slow  # many processes that end
+@pytest.mark.slow  # each scenario of an implementation is a process that ends
 def test_an_implementation_that_ends_its_process_each_time_is_given_up_and_the_others_go_on(tmp_path, monkeypatch):
     monkeypatch.setattr(lasting, "MOST", 4)  # each is a new process
     names = ["known-bug:B-01", "tests.campaigns.dying:in_deque"]

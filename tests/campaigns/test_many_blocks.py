@@ -76,7 +76,7 @@ def check_reader(name: str, folders: list[tuple[Path, Plan]]) -> None:
     check_growth(few, many)
 
 
-@pytest.mark.slow  # two campaigns of a thousand blocks
+@pytest.mark.slow  # it makes folders of 300 and of 1,500 blocks
 def test_a_driver_keeps_only_the_sum(tmp_path):
     made = count()
     few, many = (lambda blocks=blocks: fabricate(tmp_path / str(next(made)), blocks) for blocks in (FEW, MANY))

@@ -74,7 +74,7 @@ def test_the_reference_is_healthy(name):
     assert wrong(partial(find_implementation, name)) == []
 
 
-@pytest.mark.slow  # the same in this process and an example in Node.js by default
+@pytest.mark.slow  # the examination of this process, which is tried by default, over a wire
 def test_the_reference_is_healthy_at_the_other_end_of_a_wire():
     seen = list(examine(partial(jsonl, f"{sys.executable} -m conformance.bridges.jsonl serve reference")))
     assert [one for one in seen if one.wrong] == []

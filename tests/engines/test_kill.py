@@ -38,8 +38,6 @@ TURN_BY_TURN = {"B-06-job": 24, "B-J5": 16, "B-J310": 15, "B-J415": 16}
 """Steps of the shortest scenario that shows what no `settle` reaches: each message on its way to and from the job
 master is a step. 1,500 fresh drawings of each of the first two found none that is shorter; the third is reduced from
 its prefix in a job with two regions, and in the last one a notice of an abort is lost on its way."""
-FIRST = {bug.component: bug.id for bug in reversed(known_bugs())}
-"""The bug of each component that is reduced in the default tests."""
 
 
 def test_the_first_hit_of_each_known_bug_is_kept_and_no_other():
@@ -81,10 +79,7 @@ def longest(bug: str, scenario: Scenario) -> int:
 
 # Nine tenths of the time that a known bug takes is its reduction. The corpus keeps what all reductions came to.
 @pytest.mark.slow  # searches and reduces anew; first hits are tried by default
-@pytest.mark.parametrize(
-    "bug",
-    [pytest.param(bug, id=bug.id, marks=[] if bug.id in FIRST.values() else pytest.mark.slow) for bug in known_bugs()],
-)
+@pytest.mark.parametrize("bug", known_bugs(), ids=lambda bug: bug.id)
 def test_the_whole_hunt_ends_where_it_did_before_with_a_short_scenario(bug):
     result = kill(bug, SEED, BUDGET)
     assert result.first_hit == HITS[bug.id], refresh(bug)

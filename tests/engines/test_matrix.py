@@ -166,7 +166,7 @@ def test_changes_that_read_alike_have_names_of_their_own():
     assert len(set(names)) == len(names) > 900
 
 
-@pytest.mark.slow  # compiles every mutant of the reference
+@pytest.mark.slow  # it compiles every mutant of two large files
 def test_every_change_of_the_reference_is_a_program_still():
     package = Package("reference_impl", CATALOGUES)
     for file in package.files:

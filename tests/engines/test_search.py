@@ -63,11 +63,7 @@ def test_the_reference_never_fails_and_every_goal_is_reached(component):
 @pytest.mark.slow  # the newest reference is tried by default, in more scenarios
 @pytest.mark.parametrize(
     "component",
-    [
-        # A thousand jobs take ten seconds; the scenarios of a campaign of jobs have all designs by default, too.
-        pytest.param(one, marks=[pytest.mark.slow] if one in MANY else [])
-        for one in sorted(COMPONENTS.keys() - {*THE_SAME, *ONLY_NEWEST})
-    ],
+    sorted(COMPONENTS.keys() - {*THE_SAME, *ONLY_NEWEST}),
 )
 @pytest.mark.parametrize("name", OLDER)
 def test_the_older_generations_never_fail_and_exercise_every_property(name, component):

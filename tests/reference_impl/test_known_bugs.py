@@ -15,7 +15,7 @@ BUGS = known_bugs()
 PACKAGE = Package("reference_impl", CATALOGUES)
 
 
-@pytest.mark.slow  # loads hundreds of copies of the reference
+@pytest.mark.slow  # it loads every eighth copy of the reference; other tests load each, one by one
 def test_many_of_them_can_be_loaded_in_one_process_and_leave_nothing_behind():
     """Every eighth, since all copies of the reference stay in memory here. `test_kill` loads each of them."""
     some = BUGS[::8]

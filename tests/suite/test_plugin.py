@@ -49,7 +49,7 @@ def test_the_reference_conforms(tmp_path):
     assert not (tmp_path / "conformance-reports").exists()
 
 
-@pytest.mark.slow  # two runs of the whole suite; the example is tried in test_judging.py
+@pytest.mark.slow  # pytest with two workers, a page and a replay, each in a process
 def test_a_bug_fails_with_the_command_that_shows_it_again(tmp_path):
     done = run(tmp_path, *SUITE, "--implementation", BUG, "--component", "subpartition", "-n", "2")
     assert done.returncode == 1
@@ -120,7 +120,7 @@ def test_a_search_without_its_properties_is_left_out(tmp_path):
     assert f"{BUG}: incomplete. 32 properties: 32 not tested" in done.stdout
 
 
-@pytest.mark.slow  # four runs of the suite
+@pytest.mark.slow  # pytest twice, once with two workers
 def test_however_the_tests_are_distributed_the_result_is_the_same(tmp_path):
     options = (*SUITE, "--implementation", "known-bug:B-D5", "--component", "deque")
     alone, together = run(tmp_path, *options), run(tmp_path, *options, "-n", "2", "--dist", "worksteal")

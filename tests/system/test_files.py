@@ -24,15 +24,8 @@ READS = {"open", "read_text", "read_bytes", "fdopen"}
 SAFE = {"conformance.scenarios", "conformance.scenarios.reading"}
 """What is imported from these reads safely."""
 OUR_OWN = {
-    "conformance/bridges/episodes/adapter.py": {
-        "one.read_bytes",  # what the user's job writes, which the user started
-        "Path(f'/proc/{self._process.pid}/stat').read_text",
-    },
-    "conformance/bridges/episodes/group.py": {
-        "(thread / 'stat').read_text",
-        "Path(f'/proc/{one.pid}/stat').read_text",
-        "log.open",  # a log of its own
-    },
+    "conformance/bridges/episodes/adapter.py": {"one.read_bytes"},  # what the user's job writes, which the user started
+    "conformance/bridges/episodes/group.py": {"(thread / 'stat').read_text", "log.open"},  # /proc; a log of its own
     "conformance/bridges/episodes/host.py": {"log.read_bytes"},  # a log of its own
     "conformance/bridges/episodes/helper/points.py": {"open"},  # in the process of the job
     "conformance/bridges/episodes/port.py": {

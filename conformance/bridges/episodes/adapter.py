@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import select
 import subprocess
 import tempfile
@@ -17,6 +16,7 @@ import msgspec
 
 from conformance.ports import UnusableImplementation
 from conformance.ports.episodes import Description, Row
+from conformance.system.processes import cpu_seconds
 from conformance.system.supervisor import end_with_parent
 
 _SECONDS = 120.0
@@ -95,21 +95,18 @@ class Adapter:
 
     def checkpoints(self, folder: Path) -> int | None:
         """Returns how many checkpoints have completed; None: the engine does not tell."""
-        if not self.description.checkpoints:
-            return None
-        text = self._ask("checkpoints", str(folder))
-        try:
-            return int(text)
-        except ValueError as error:
-            raise self._wrong("checkpoints", f"it must print a number, and printed {text!r}") from error
+        return self._number("checkpoints", folder) if self.description.checkpoints else None
 
     def checkpoint(self, folder: Path) -> int:
         """Asks for a checkpoint. Returns what `checkpoints` returns once it has completed, or more."""
-        text = self._ask("checkpoint", str(folder))
+        return self._number("checkpoint", folder)
+
+    def _number(self, command: str, folder: Path) -> int:
+        text = self._ask(command, str(folder))
         try:
             return int(text)
         except ValueError as error:
-            raise self._wrong("checkpoint", f"it must print a number, and printed {text!r}") from error
+            raise self._wrong(command, f"it must print a number, and printed {text!r}") from error
 
     def savepoint(self, folder: Path) -> None:
         """Asks the job to stop with a savepoint, from which the next life starts."""
@@ -177,11 +174,7 @@ class _Server:
 
     def seconds(self) -> float:
         """Returns how many CPU seconds it has taken, if the system tells."""
-        try:
-            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            return 0.0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_seconds(self._process.pid)
 
     def close(self) -> None:
         """End the process."""

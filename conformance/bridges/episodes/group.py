@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from conformance.system.processes import cpu_seconds
 from conformance.system.supervisor import end_with_parent
 
 _SECONDS = 5.0
@@ -58,12 +59,7 @@ class Group:
 
     def seconds(self) -> float:
         """Returns how many CPU seconds the processes have taken that have not ended."""
-        ticks = 0
-        for one in self._processes:
-            with suppress(OSError):  # it has been waited for
-                fields = Path(f"/proc/{one.pid}/stat").read_text().rpartition(")")[2].split()
-                ticks += int(fields[11]) + int(fields[12])
-        return ticks / os.sysconf("SC_CLK_TCK")
+        return sum(cpu_seconds(one.pid) for one in self._processes if one.returncode is None)
 
     def stop(self) -> bool:
         """Let all threads stand still. Returns whether they do: the signal arrives at each of them later."""

@@ -222,6 +222,8 @@ _INSTEAD = {
     STOP_EXPIRES: KEPT_ABORT, ENDING: FINISHING, SAVED: LATE_NOTICE, LOST_NOTICE: HELD_TWICE[0],
     KEPT_NOTICE: HELD_TWICE[1], QUEUED_WITH_OUTPUT: HELD_TWICE[0], OVERTAKEN: HELD_TWICE[1],
 }  # fmt: skip
+"""What takes the place of a prefix the third time. So the list stays as long as it is, since its length decides which
+prefix a seed draws, and thus in which scenario each known bug is found first."""
 PREFIXES = (
     *CHAINS, *IN_ONE_JOB, *IN_ONE_JOB[:-2], TIMED_OUT_AGAIN, TIMED_OUT_HALFWAY, *SETTLED, *TAKEN, *UPSTREAM,
     *MEANWHILE * 3, *AT_POINTS, *IN_RESTORE, *WITH_FAULTS * 2,
