@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 import click
@@ -48,9 +49,11 @@ def episodes(
     data, the result is inconclusive (3).
     """
     status = CONFORMS
-    with TemporaryDirectory(prefix="episodes-") as temporary:
+    from conformance.episodes.running import KEPT
+
+    root = Path(mkdtemp(prefix="episodes-")) if into_path is None else into_path
+    try:
         for at, adapter in enumerate(adapters):
-            root = Path(temporary) if into_path is None else into_path
             if again_path is not None:
                 status = max(status, _again(adapter, again_path, root))
                 continue
@@ -62,6 +65,9 @@ def episodes(
                 status = VIOLATION
             elif not tally.restores and status == CONFORMS:
                 status = INCONCLUSIVE
+    finally:
+        if into_path is None and not any(root.rglob(KEPT)):  # else it is where the evidence was said to be
+            rmtree(root, ignore_errors=True)
     return status
 
 

@@ -21,6 +21,8 @@ from conformance.scenarios import Finding, Scenario, decode_scenario, encode_sce
 
 AGAIN = 5
 """How often an episode that has failed is run again."""
+KEPT = "episode.json"
+"""The episode, in the folder with its evidence."""
 KILLED = "killed from outside"
 STOPPED = "stopped with a savepoint"
 _STUCK = "stuck"
@@ -210,7 +212,7 @@ class Episodes:
         return encode_scenario(Scenario(COMPONENT.name, episode.config, episode.steps, finding))
 
     def _write(self, folder: Path, episode: Episode, found: Result) -> None:
-        (folder / "episode.json").write_text(self._text(episode, found), encoding="utf-8")
+        (folder / KEPT).write_text(self._text(episode, found), encoding="utf-8")
         (folder / "finding.txt").write_text(
             f"{found.kind[0]}: {found.said or 'no progress any more'}\n", encoding="utf-8"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from conformance.episodes import COMPONENT, EpisodeConfig, steps
 from conformance.episodes.config import SINK
 from conformance.episodes.drawing import Episode, draw, plain
 from conformance.episodes.reducing import TRIES, candidates, reduce_episode
-from conformance.episodes.running import Episodes, Failure, Result, Tally, read_episode
+from conformance.episodes.running import KEPT, Episodes, Failure, Result, Tally, read_episode
 from conformance.ports import UnusableImplementation
 from conformance.ports.episodes import Description, Output, Promises, UserPlace
 from conformance.ports.registry import registered_names
@@ -183,6 +184,23 @@ def test_the_command_says_what_it_has_found(capsys: pytest.CaptureFixture[str], 
     assert ended.value.code in (0, 3)
     assert "restores from recovery data" in capsys.readouterr().out
     assert "# Episodes of tiny two-phase" in (tmp_path / "page.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_evidence_that_was_kept_is_still_there_when_the_command_has_ended(
+    kept: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def run(adapter: str, count: int, seed: str, folder: Path, *more: object) -> Tally:
+        (folder / "episode-0007").mkdir()
+        if kept:
+            (folder / "episode-0007" / KEPT).touch()
+        raise UnusableImplementation("It cannot go on.")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(sys.modules["conformance.cli.episodes"], "_run", run)
+    with pytest.raises(SystemExit):
+        main(["episodes", "it"])
+    assert [one.name for one in tmp_path.rglob("episode-0007")] == ["episode-0007"] * kept
 
 
 def test_a_kept_episode_is_run_again(tmp_path: Path) -> None:
