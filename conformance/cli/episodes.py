@@ -120,6 +120,7 @@ def _run(adapter: str, count: int, seed: str, folder: Path, reduces: bool, repor
         out.print(line, markup=False, soft_wrap=True)
     if report_path is not None:
         words = ["conformance", "episodes", adapter, "--episodes", str(count), "--seed", seed]
+        words += [] if reduces else ["--no-reduction"]
         command = shlex.join([*words, "--report", str(report_path)])
         page = reporting.episode_page(tally, of.description, command, [one.slug for one in of.program.properties])
         write_text(report_path, page)

@@ -82,7 +82,7 @@ def episode_page(tally: Tally, description: Description, command: str, exercised
         "Whole jobs are killed at places in user code or from outside, and started again on what is left, with other"
         " parallelisms; knobs are drawn. [docs/episodes.md](../docs/episodes.md) says what an episode is. Two runs need"
         " not be alike, so these figures are those of one run.", "",
-        f"Written by `{command}`" + (", which was interrupted." if tally.interrupted else "."), "",
+        f"Written by `{command}`{_interrupted(tally)}.", "",
         "| | |", "|---|--:|",
         *(f"| {cell(words)} | {cell(figure)} |" for words, figure in summary(tally)), "",
         "Knobs: " + "; ".join(f"{name}: {', '.join(map(str, dict.fromkeys(values)))}"
@@ -96,3 +96,7 @@ def episode_page(tally: Tally, description: Description, command: str, exercised
         lines += [f"## Episode {one.number}: {one.first.kind[0]}", "", f"{verdict(one)}. {cell(one.first.said)}", ""]
         lines += ["```", *steps_of(one), "```", ""]
     return "\n".join(lines)
+
+
+def _interrupted(tally: Tally) -> str:
+    return f", which was interrupted after {tally.episodes:,} episodes" if tally.interrupted else ""

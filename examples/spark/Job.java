@@ -1,3 +1,5 @@
+import static java.util.Map.entry;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -43,13 +45,21 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class Job {
     private static final Encoder<Tuple2<Long, Long>> RECORD = Encoders.tuple(Encoders.LONG(), Encoders.LONG());
     private static final String STATE = "spark.sql.streaming.stateStore.";
-    private static final Map<String, String> CONF = Map.of(
-        "retain", "spark.sql.streaming.minBatchesToRetain", "maintenance", STATE + "maintenanceInterval",
-        "snapshot after", STATE + "minDeltasForSnapshot", "format", STATE + "checkpointFormatVersion",
-        "changelog", STATE + "rocksdb.changelogCheckpointing.enabled",
-        "checksums", "spark.sql.streaming.checkpoint.fileChecksum.enabled",
-        "row checksums", STATE + "rowChecksum.enabled", "offset log", "spark.sql.streaming.offsetLog.formatVersion",
-        "compact sources", "spark.sql.streaming.fileSource.log.compactInterval", "unload", STATE + "unloadOnCommit");
+    private static final int MOST_SAID = 500;
+    /** By knob, the setting of Spark. */
+    private static final Map<String, String> CONF = Map.ofEntries(
+        entry("retain", "spark.sql.streaming.minBatchesToRetain"), entry("maintenance", STATE + "maintenanceInterval"),
+        entry("snapshot after", STATE + "minDeltasForSnapshot"), entry("format", STATE + "checkpointFormatVersion"),
+        entry("changelog", STATE + "rocksdb.changelogCheckpointing.enabled"),
+        entry("checksums", "spark.sql.streaming.checkpoint.fileChecksum.enabled"),
+        entry("row checksums", STATE + "rowChecksum.enabled"),
+        entry("offset log", "spark.sql.streaming.offsetLog.formatVersion"),
+        entry("compact sources", "spark.sql.streaming.fileSource.log.compactInterval"),
+        entry("unload", STATE + "unloadOnCommit"),
+        entry("verify empty", "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart"),
+        entry("in memory", "spark.sql.streaming.maxBatchesToRetainInMemory"),
+        entry("extra space", "spark.sql.streaming.ratioExtraSpaceAllowedInCheckpoint"),
+        entry("async purge", "spark.sql.streaming.asyncLogPurge.enabled"));
 
     public static void main(String[] folder) throws Exception {
         SparkSession spark = SparkSession.builder().master("local[2]").config("spark.ui.enabled", false)
@@ -101,7 +111,8 @@ public final class Job {
             while (cause.getCause() != null) {
                 cause = cause.getCause();
             }
-            return ("failed: " + error + " because of " + cause).replace('\n', ' ');
+            String said = ("failed: " + cause).replace('\n', ' ');
+            return said.substring(0, Math.min(said.length(), MOST_SAID)); // a message may show the plan of the query
         } finally {
             end(spark, query);
         }
@@ -164,6 +175,9 @@ public final class Job {
         CONF.forEach((knob, key) -> spark.conf().set(key, life.knob(knob).asText()));
         if (!rocks) {
             spark.conf().set(CONF.get("format"), 1);
+        }
+        if (transforms && !life.knob("distinct").asBoolean()) { // the other operators refuse Avro
+            spark.conf().set(STATE + "encodingFormat", life.knob("encoding").asText());
         }
         feed(life);
         Dataset<Row> input = life.knob("source").asText().equals("files")

@@ -1,11 +1,14 @@
 """Spark behind the suite: `conformance episodes "python examples/spark/adapter.py"`. See docs/episodes.md."""
 
+import hashlib
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
+from contextlib import suppress
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,6 +36,11 @@ DESCRIPTION = {
         "offset log": [1, 2],
         "compact sources": [10, 2],
         "unload": [False, True],
+        "in memory": [2, 0],
+        "extra space": ["0.3", "0"],
+        "async purge": [True, False],
+        "encoding": ["unsaferow", "avro"],
+        "verify empty": [True, False],
         "host dies": [False] * 15 + [True],
     },
     "places": ["source", "source-snapshot", "count", "sink-before", "sink-snapshot", "sink-after", "notice"],
@@ -41,6 +49,7 @@ DESCRIPTION = {
     "progress": "checkpoint/[oc]*/*",  # offsets and commits
     "checkpoints": True,
     "start_seconds": 6.0,
+    "serves": True,
     "host": True,
 }
 OPENED = ("java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util",
@@ -48,22 +57,35 @@ OPENED = ("java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java
           "sun.security.action", "sun.util.calendar")  # fmt: skip
 
 
+def compiled(jars):
+    """The folder of the compiled classes. It is kept until a source or Spark changes, since compiling takes seconds."""
+    sources = sorted(Path(__file__).parent.glob("*.java"))
+    key = hashlib.sha256(b"".join(one.read_bytes() for one in sources) + DESCRIPTION["version"].encode()).hexdigest()
+    classes = Path(__file__).parent / "classes" / key[:16]
+    if not classes.exists():
+        classes.parent.mkdir(exist_ok=True)
+        new = tempfile.mkdtemp(dir=classes.parent)
+        subprocess.run(["javac", "-nowarn", "-cp", f"{jars}/*", "-d", new, *map(str, sources)], check=True)
+        with suppress(OSError):  # another process was faster
+            os.rename(new, classes)
+    return classes
+
+
 def host(folder):
-    """The command of the process in which the queries run. It is compiled first."""
+    """The command of the process in which the queries run."""
     jars = Path(find_spec("pyspark").origin).parent / "jars"
-    sources = map(str, Path(__file__).parent.glob("*.java"))
-    subprocess.run(["javac", "-nowarn", "-cp", f"{jars}/*", "-d", f"{folder}/classes", *sources], check=True)
     opened = [f"--add-opens=java.base/{one}=ALL-UNNAMED" for one in OPENED]
     cheap = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx1g"]
-    print(json.dumps(["java", *cheap, *opened, "-cp", f"{folder}/classes:{jars}/*", "Job", folder]))
+    return json.dumps(["java", *cheap, *opened, "-cp", f"{compiled(jars)}:{jars}/*", "Job", folder])
 
 
 def prepare(folder, plan):
     (Path(folder) / "out").mkdir()
+    return ""
 
 
 def command(folder, plan, parallelism):
-    print(json.dumps([sys.executable, __file__, "life", folder, plan, parallelism]))
+    return json.dumps([sys.executable, __file__, "life", folder, plan, parallelism])
 
 
 def life(folder, plan, parallelism):
@@ -81,12 +103,21 @@ def life(folder, plan, parallelism):
 def checkpoints(folder):
     """How many batches are committed."""
     commits = (int(one.name) for one in Path(folder).glob("checkpoint/commits/*") if one.name.isdigit())
-    print(max(commits, default=-1) + 1)
+    return str(max(commits, default=-1) + 1)
+
+
+def answer(name, *rest):
+    return {"host": host, "prepare": prepare, "command": command, "checkpoints": checkpoints}[name](*rest)
 
 
 if __name__ == "__main__":
     name, *rest = sys.argv[1:]
     if name == "describe":
         print(json.dumps(DESCRIPTION))
+    elif name == "serve":
+        for line in sys.stdin:
+            print(json.dumps(answer(*json.loads(line))), flush=True)
+    elif name == "life":
+        life(*rest)
     else:
-        {"host": host, "prepare": prepare, "command": command, "life": life, "checkpoints": checkpoints}[name](*rest)
+        print(answer(name, *rest))

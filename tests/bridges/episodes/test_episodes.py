@@ -167,6 +167,8 @@ def test_the_table_fits_a_screen_and_says_what_was_seen_once() -> None:
     assert "Not exercised: no life was restored from recovery data." in list(episode_lines(Tally()))
     page = episode_page(_made_up(), DESCRIPTION, "conformance episodes x", ["the-state-is-the-recount"])
     assert "| `the-state-is-the-recount` | 0 | 1 |" in page
+    page = episode_page(Tally(episodes=7, interrupted=True), DESCRIPTION, "conformance episodes x", [])
+    assert "`conformance episodes x`, which was interrupted after 7 episodes." in page
 
 
 def test_each_rule_is_in_a_page() -> None:
