@@ -219,7 +219,7 @@ public final class Job {
     /** Returns the count of a key, from which a seeded bug takes one where it was restored. */
     private static long forgets(long key, long count) {
         Life life = Life.now();
-        return Life.BUG.equals("forgets") && life.restored() && life.isFirst(key) ? Math.max(0, count - 1) : count;
+        return life.bug.equals("forgets") && life.restored() && life.isFirst(key) ? Math.max(0, count - 1) : count;
     }
 
     private static final class Count extends StatefulProcessor<Long, Tuple2<Long, Long>, String> {
@@ -246,7 +246,7 @@ public final class Job {
         if (!rows.isEmpty()) {
             Path path = life.folder.resolve(String.format("out/%06d.jsonl", batch));
             List<String> lines = new ArrayList<>(rows.stream().map(one -> one + "," + batch + "]").toList());
-            if (Life.BUG.equals("keeps output") && Files.exists(path)) {
+            if (life.bug.equals("keeps output") && Files.exists(path)) {
                 lines.addAll(0, Files.readAllLines(path));
             }
             Path beside = life.folder.resolve("new-rows");

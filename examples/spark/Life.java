@@ -12,12 +12,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** What user code knows of the life that runs now: its folder, its knobs, and where it is to die. */
 final class Life {
-    static final String BUG = System.getenv().getOrDefault("EPISODE_BUG", "");
     private static final ObjectMapper JSON = new ObjectMapper();
     private static volatile Life now;
 
     final Path folder;
     final int parallelism;
+    final String bug;
     private final JsonNode plan;
     private final String[] armed;
     private final Path notes;
@@ -34,6 +34,7 @@ final class Life {
         folder = Path.of(asked.get("folder").asText());
         plan = asked.get("plan");
         parallelism = asked.get("parallelism").asInt();
+        bug = asked.get("bug").asText();
         armed = asked.get("armed").asText().split(":");
         notes = Path.of(asked.get("notes").asText());
         Path commits = folder.resolve("checkpoint/commits");

@@ -109,7 +109,7 @@ public final class Splits implements TableProvider {
 
         @Override
         public InputPartition[] planInputPartitions(Offset start, Offset end) {
-            int wrong = life.restored() ? Map.of("skips", 1, "reads again", -1).getOrDefault(Life.BUG, 0) : 0;
+            int wrong = life.restored() ? Map.of("skips", 1, "reads again", -1).getOrDefault(life.bug, 0) : 0;
             int seeded = wrong != 0 && life.isInFirstBatch(end.json()) ? wrong : 0;
             int[] from = Arrays.stream(((Positions) start).of).map(one -> Math.max(0, one + seeded)).toArray();
             int[] to = ((Positions) end).of;

@@ -90,8 +90,10 @@ def command(folder, plan, parallelism):
 
 def life(folder, plan, parallelism):
     """A life: the host runs a query for it, and is told to end it by SIGTERM."""
-    request = {"folder": folder, "plan": json.loads(Path(plan).read_text()), "parallelism": int(parallelism),
-               "armed": os.environ["EPISODE_ARMED"] or "::0", "notes": os.environ["EPISODE_NOTES"]}  # fmt: skip
+    request = {
+        "folder": folder, "plan": json.loads(Path(plan).read_text()), "parallelism": int(parallelism), "bug": BUG,
+        "armed": os.environ["EPISODE_ARMED"] or "::0", "notes": os.environ["EPISODE_NOTES"],
+    }  # fmt: skip
     with socket.socket(socket.AF_UNIX) as link:
         signal.signal(signal.SIGTERM, lambda *_: link.shutdown(socket.SHUT_WR))
         link.connect(os.environ["EPISODE_HOST"] + "/socket")

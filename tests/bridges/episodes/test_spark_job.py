@@ -1,0 +1,67 @@
+"""The example on Spark: its job passes two lives, and each bug to try is found in the same ones."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from conformance.bridges.episodes import Episodes as Engine
+from conformance.campaigns.spark_setup import spark_problem
+from conformance.episodes import steps
+from conformance.episodes.drawing import Episode, plainest
+from conformance.episodes.running import Episodes, Result
+
+ADAPTER = Path(__file__).resolve().parents[3] / "examples" / "spark" / "adapter.py"
+PROBLEM = spark_problem() or (
+    None if shutil.which("javac") else "the example on Spark needs a JDK, but there is no javac"
+)
+TWO_LIVES = (
+    steps.supply(0, 34), steps.supply(1, 21), steps.fault("sink-after", "ends", 2), steps.settle("idle"), steps.kill(),
+    steps.start_again(2, 0), steps.supply(0, 5),
+)  # fmt: skip
+"""User code dies when the second batch has been written and is not committed, so that it is written again."""
+BUGS = [
+    ("", ""),
+    ("skips", "a-replayed-batch-is-the-same"),
+    ("reads again", "a-replayed-batch-is-the-same"),
+    ("forgets", "the-state-is-the-recount"),
+    ("keeps output", "a-replayed-batch-is-the-same"),
+]
+
+pytestmark = [
+    pytest.mark.slow,  # a JVM of its own, which takes 15 CPU seconds to start, and a few for each bug
+    pytest.mark.skipif(PROBLEM is not None, reason=PROBLEM or ""),
+    pytest.mark.xdist_group("spark"),
+]
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Episodes]:
+    """Spark, whose JVM is started once, and has run a plain episode: the first query takes long to begin."""
+    engine = Engine((sys.executable, "-B", str(ADAPTER)))
+    try:
+        made = Episodes(engine, tmp_path_factory.mktemp("spark"))
+        made.check()
+        yield made
+    finally:
+        engine.close()
+
+
+def _run(spark: Episodes) -> Result:
+    config = replace(plainest(spark.description), splits=2, keys=3)
+    return spark.run(Episode(config, TWO_LIVES))
+
+
+@pytest.mark.parametrize(("bug", "slug"), BUGS, ids=[bug or "none" for bug, _ in BUGS])
+def test_a_bug_in_the_job_is_found_and_nothing_else(
+    bug: str, slug: str, spark: Episodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EPISODE_BUG", bug)
+    found = _run(spark)
+    assert found.kind[0] == slug
+    assert bug or found.restores
