@@ -48,7 +48,7 @@ class Executor:
 
     __slots__ = (
         "aborted", "aborted_by", "aborts_in_flight", "aborts_queued", "awaited", "cause", "closed", "closing", "idle",
-        "input_lines", "is_open", "ongoing", "parts", "registering", "stopped", "task_lines", "users", "written",
+        "input_lines", "is_open", "late", "ongoing", "parts", "registering", "stopped", "task_lines", "users", "written",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -72,6 +72,9 @@ class Executor:
         """The newest checkpoint that was started; 0: none."""
         self.is_open = self.written = False
         """Whether its results are to come; whether a buffer was written for it."""
+        self.late: tuple[str, tuple[str, ...]] = "", ()
+        """Once its results were to end: the property that says why, and how the result may end of a subtask that starts
+        it later."""
         self.awaited: list[int] = []
         """The subtasks that have not started it."""
         self.parts: dict[int, list[bool]] = {}

@@ -347,7 +347,8 @@ class Ledger(PortLedger):
             executor.awaited.remove(subtask)
             executor.parts[subtask] = [False, False]
         else:
-            self.results.expect("a_failed_write_fails_its_checkpoint", (subtask, checkpoint), IO, SHARED)
+            why, ends = executor.late
+            self.results.expect(why, (subtask, checkpoint), *ends)
 
     def _go_on(self, executor: Executor, subtask: int, queued: Queued) -> None:
         kind = queued.kind
@@ -386,7 +387,7 @@ class Ledger(PortLedger):
         """Notes that every result of the file must end now. `cause`: how that of the subtask `own` must."""
         if not executor.is_open:
             return
-        executor.is_open = False
+        executor.is_open, executor.late = False, (why, others)
         for subtask in executor.parts:
             key = subtask, executor.ongoing
             if subtask == own:

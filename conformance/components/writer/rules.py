@@ -184,7 +184,8 @@ def an_abort_fails_the_others_as_shared() -> None:
 
 @_ending("I-66", "FLINK-27251")
 def a_failed_future_fails_its_checkpoint() -> None:
-    """If promised output fails, the results of the other subtasks of the file fail with the reason shared-stream."""
+    """If promised output fails, the results of the other subtasks of the file fail with the reason shared-stream, those
+    of subtasks that start it later too."""
 
 
 @_ending("I-62")

@@ -45,7 +45,7 @@ class Part:
 class StateFile:
     """It is open until it is finished or given up."""
 
-    __slots__ = ("awaited", "checkpoint", "is_open", "parts", "storage", "stream")
+    __slots__ = ("awaited", "checkpoint", "is_open", "parts", "reason", "storage", "stream")
 
     def __init__(self, storage: Storage, checkpoint: int, subtasks: Sequence[int]) -> None:
         """W13. The file awaits these subtasks, and is not made yet."""
@@ -56,6 +56,8 @@ class StateFile:
         self.parts: dict[int, Part] = {}
         """Parts: by subtask that has started it."""
         self.is_open = True
+        self.reason = CheckpointReason.IO_EXCEPTION
+        """Reason: once the file was given up, how the results fail of those who are not the cause."""
         self.stream: Stream | None = None
         """None: the file is not made yet, or is over."""
 
@@ -64,7 +66,7 @@ class StateFile:
         result = request.result
         assert result is not None
         if not self.is_open:
-            result.fail(CheckpointReason.IO_EXCEPTION)
+            result.fail(self.reason)
             return
         self.awaited.remove(request.subtask)
         self.parts[request.subtask] = Part(result)
@@ -153,7 +155,7 @@ class StateFile:
         """W13, W16, W17, W20. Every result fails for the reason for others, that of this subtask for its own."""
         if not self.is_open:
             return
-        self.is_open = False
+        self.is_open, self.reason = False, others
         for number, part in self.parts.items():
             part.result.fail(own if own is not None and number == subtask else others)
         if self.stream is not None:
