@@ -45,7 +45,7 @@ UNALIGNED, TIMEOUTABLE = Alignment.UNALIGNED, Alignment.TIMEOUTABLE
 class Queued:
     """An element in the queue. Of a data buffer it knows what is readable and whether the producer has finished it."""
 
-    __slots__ = ("data_type", "element", "finished", "finished_as_seen", "ids", "is_buffer")
+    __slots__ = ("data_type", "element", "finished", "finished_as_added", "ids", "is_buffer")
 
     def __init__(self, element: Element) -> None:
         self.element = element
@@ -57,9 +57,9 @@ class Queued:
         else:
             self.ids = ()
             self.finished = True
-        self.finished_as_seen = self.finished
-        """Whether the consumer's side knows that the element is finished. It learns only by a poll of a buffer that was
-        finished after it was added (S18; executed: 2.3.0)."""
+        self.finished_as_added = self.finished
+        """Whether the consumer's side knows that the element is finished. Of a buffer that was finished later it does
+        not: the poll that finds out takes it out of the queue (S18; executed: 2.3.0)."""
 
     def readable(self) -> bool:
         """S18. Whether something can be read; an event is always readable."""
@@ -182,7 +182,6 @@ class Subpartition(Faulty, SubpartitionPort):
             if is_barrier(head, self.channel_state_future):  # the barrier stays aligned: no output state
                 self.complete_channel_state_future(())
             readable = head.readable()
-            head.finished_as_seen = head.finished
             if head.finished:
                 self.queue.poll()
                 self.backlog -= head.is_buffer
@@ -234,7 +233,7 @@ class Subpartition(Faulty, SubpartitionPort):
     def count_finished(self) -> int:
         """S5. The number of finished elements (Flink: `getNumberOfFinishedBuffers`)."""
         elements = self.queue.elements
-        if len(elements) == 1 and elements[0].finished_as_seen:
+        if len(elements) == 1 and elements[0].finished_as_added:
             return 1
         return max(0, len(elements) - 1)  # only the last one may be unfinished
 
