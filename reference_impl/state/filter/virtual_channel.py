@@ -82,8 +82,7 @@ class Combined:
 
     def watermark(self, index: int, time: int) -> int | None:
         """X13. Returns the smallest watermark; nothing while a virtual channel has none."""
-        before = self.times[index]
-        self.times[index] = time if before is None else max(before, time)
+        self.times[index] = time
         known = [one for one in self.times if one is not None]
         return min(known) if len(known) == len(self.times) else None
 
