@@ -4,14 +4,14 @@ A plan says what to run, and a runner decides where. The result depends only on 
 prints the result.
 """
 
-from conformance.campaigns.campaign import Remembered, choose, reduce, remembered, resume, start
+from conformance.campaigns.campaign import Remembered, check_adapters, choose, reduce, remembered, resume, start
 from conformance.campaigns.course import Advance, Progress
 from conformance.campaigns.earlier import Earlier, read_earlier
 from conformance.campaigns.errors import CampaignError, CampaignInterrupted, RunnerUnavailable
-from conformance.campaigns.files import own
+from conformance.campaigns.files import evidence_of, own
 from conformance.campaigns.loading import load, why_unchecked
 from conformance.campaigns.merge import LostBlock
-from conformance.campaigns.names import Names
+from conformance.campaigns.names import ADAPTER_SCHEME, EPISODE, SEARCHED, Names
 from conformance.campaigns.plan import Block, Plan, make_plan, named
 from conformance.campaigns.result import (
     CampaignResult,
@@ -31,6 +31,9 @@ from conformance.campaigns.spark_runner import Spark
 from conformance.campaigns.status import Status, status, watch
 
 __all__ = [
+    "ADAPTER_SCHEME",
+    "EPISODE",
+    "SEARCHED",
     "Advance",
     "Block",
     "CampaignError",
@@ -57,7 +60,9 @@ __all__ = [
     "Spark",
     "Status",
     "causes_of",
+    "check_adapters",
     "choose",
+    "evidence_of",
     "found_of",
     "has_ended",
     "load",

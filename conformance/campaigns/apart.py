@@ -98,7 +98,7 @@ class BlockWorker:
         self._plan, self._components = plan, names.components
         self._is_careful = needs_a_worker(plan, names)
         hello = ("hello", plan, names.finder, names.components.where)
-        limits = Limits(plan.scenario_seconds + GRACE_SECONDS)
+        limits = Limits(plan.scenario_seconds + GRACE_SECONDS, plan.memory_mib)
         self._relay = relay = Relay(what := ", ".join(plan.compared))
         self._worker = LastingWorker(lambda: Worker(hello, limits, names.components, relay, SERVICE, told), what, told)
 

@@ -185,6 +185,10 @@ def run_part(
     `spent` has the classes of the failures of each implementation so far: one that has crashed or hung too often is not
     run any more. `without`: implementations that are not run.
     """
+    if plan.of_episodes:
+        from conformance.campaigns.episodes import run_episodes  # only such a campaign loads what judges them
+
+        return run_episodes(plan, block, found, numbers, watch)
     baseline = found[plan.baseline]
     search, counter = Search(baseline), Counter(baseline)
     others = [

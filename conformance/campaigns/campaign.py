@@ -202,6 +202,18 @@ def reduce(
         return _concluded(folder, plan, runner, course, lambda opened: None)
 
 
+def check_adapters(plan: Plan, names: Names = SUITE) -> None:
+    """Run a job without any failure on each engine of a plan of episodes; other plans need no such thing.
+
+    Raises: UnusableImplementation if one does not pass: then the adapter or its job is wrong, and not the engine.
+    """
+    if plan.of_episodes:
+        from conformance.campaigns.episodes import check_adapter  # only such a campaign loads what judges them
+
+        for name in plan.implementations:
+            check_adapter(name, names)
+
+
 def _check_code(folder: Path, now: Code, accept: bool) -> None:
     """Record the code if it has changed. Raises: CampaignError if it has changed and `accept` is False."""
     try:

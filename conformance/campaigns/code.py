@@ -2,8 +2,8 @@
 
 The record has a hash of every source file of the suite and of the reference, and of every scenario of the corpus. For
 each implementation it has the version and, if the implementation is named `module:object`, a hash of that module's
-file. If the components are not those of the suite, it has a hash of the file that defines them. It also has the
-versions of Python and of the packages that the suite needs.
+file; of an adapter, a hash of each file that its command names. If the components are not those of the suite, it has a
+hash of the file that defines them. It also has the versions of Python and of the packages that the suite needs.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import hashlib
 import os
 import platform
 import re
+import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
@@ -22,7 +23,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from conformance.campaigns.names import Names
+from conformance.campaigns.names import ADAPTER_SCHEME, Names
 from conformance.campaigns.plan import Plan
 from conformance.engines.corpus import corpus_files
 from conformance.scenarios.reading import read_bytes
@@ -30,6 +31,8 @@ from conformance.scenarios.reading import read_bytes
 _DISTRIBUTION = "checkpoint-conformance"
 _NAME = re.compile(r"[\w.-]+")
 _PACKAGES = ("conformance", "strategies", "reference_impl")
+_MOST_BYTES = 1 << 20
+"""No adapter is larger: what is, runs it."""
 _ENDINGS = (".py", ".java", ".json", ".toml")
 
 
@@ -95,11 +98,21 @@ def code_by_names(implementations: Iterable[str], names: Names) -> Code:
         implementation = names.here.find(name)
         versions[name] = implementation.version
         implementation.close()
+        files |= {f"adapter ({path.name})": _hash(path) for path in _files_of_adapter(name)}
         module = name.partition(":")[0]
         spec = find_spec(module) if ":" in name and module.replace(".", "").isidentifier() else None
         if spec is not None and spec.origin and Path(spec.origin).is_file():
             files[f"{module} ({Path(spec.origin).name})"] = _hash(Path(spec.origin))
     return Code(dict(sorted(files.items())), versions, environment())
+
+
+def _files_of_adapter(name: str) -> Iterator[Path]:
+    """Yield the files that the command of an adapter names, if an implementation has one; not what interprets them."""
+    if name.startswith(ADAPTER_SCHEME):
+        for word in shlex.split(name.removeprefix(ADAPTER_SCHEME)):
+            path = Path(word)
+            if path.is_file() and path.stat().st_size <= _MOST_BYTES:
+                yield path
 
 
 def environment() -> dict[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from conformance.campaigns import rounds, waves
+from conformance.campaigns import files, rounds, waves
 from conformance.campaigns.block import BlockResult
 from conformance.campaigns.errors import CampaignError
 from conformance.campaigns.files import WAVE, cure
@@ -133,6 +133,8 @@ class Course:
         blocks = range(work.first, until)
         home = waves.made(self._folder, work.number)
         tasks = rounds.aimed(rounds.tasks_of(rounds.due(self._plan, blocks, follows.left), total, places), follows.aims)
+        if self._plan.of_episodes:
+            tasks = rounds.with_home(tasks, files.made_evidence(self._folder))
         try:
             running.run(tasks, home / BLOCKS, self._tell, self.say)
             waves.check_made(home, self._plan, blocks)

@@ -3,6 +3,7 @@
     DIR/plan.json       the plan
     DIR/waves/          what was run: only committed waves count (see `waves`)
     DIR/findings/       what was found out when the blocks were done (see `kept_outcomes`)
+    DIR/evidence/       the folders of episodes that failed (see `episodes`)
     DIR/code.json       the code at the start, and each changed code that was accepted later
     DIR/runner.json     the kind of the runner at the start, for a later resumption of the campaign
     DIR/driver.lock     locked by the process that runs the campaign
@@ -40,6 +41,7 @@ RESULT = "result.json"
 WAVES = "waves"
 WAVE = "wave.json"
 FINDINGS = "findings"
+EVIDENCE = "evidence"
 REDUCTION = "reduction.json"
 RESULTS = "results"
 """Where `kept_works` keeps the results of works."""
@@ -190,6 +192,8 @@ def tidy(folder: Path) -> None:
     for home in (folder, *homes):
         for path in home.glob(".*.part"):
             path.unlink(missing_ok=True)
+    for home in (folder / EVIDENCE).glob("*/.*"):
+        shutil.rmtree(home, ignore_errors=True)
 
 
 def make_room(folder: Path, path: Path) -> None:
@@ -201,6 +205,20 @@ def make_room(folder: Path, path: Path) -> None:
         if (one := folder / name).is_symlink():
             raise CampaignError(f"{one} is a link out of the folder of the campaign, and nothing is written there.")
     make_folder(path.parent)
+
+
+def made_evidence(folder: Path) -> Path:
+    """Make room for the evidence of episodes. Return the folder of the campaign as every machine finds it.
+
+    Raises: as `make_room`.
+    """
+    make_room(folder, folder / EVIDENCE / PLAN)
+    return folder.absolute()
+
+
+def evidence_of(folder: Path, plan: Plan, implementation: str, number: int) -> Path:
+    """Return where the evidence of an episode is that has failed, in the folder of a campaign."""
+    return folder / EVIDENCE / str(plan.implementations.index(implementation)) / f"episode-{number:04}"
 
 
 def check_layout(folder: Path) -> None:

@@ -24,7 +24,7 @@ from conformance.campaigns.outcomes import (
 from conformance.campaigns.plan import Plan
 from conformance.campaigns.result import CauseResult, FindingName
 from conformance.driver import FailureClass, Program
-from conformance.engines.causes import Cause, likely_causes
+from conformance.engines.causes import Cause, each_alone, likely_causes
 from conformance.engines.check import Check, Found
 from conformance.engines.tally import Tally
 
@@ -65,6 +65,8 @@ class Grouping(Struct, frozen=True):
 def grouped(plan: Plan, names: Names, work: Findings, group: Group = likely_causes) -> ImplementationRecord:
     """Return the record of an implementation. Raises: UnusableImplementation."""
     name = work.implementation
+    if plan.of_episodes:
+        group = each_alone  # to group them is to run them again
     components = (plan.sought[name],) if name in plan.sought else plan.components
     with closing(names.here.find(name)) as implementation:
         programs = [

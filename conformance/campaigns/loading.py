@@ -20,6 +20,7 @@ from conformance.campaigns.checking import check_scenario
 from conformance.campaigns.files import FINDINGS, PLAN, RESULT, WAVES, cure, read_plan, read_with_bytes
 from conformance.campaigns.kept_outcomes import Kept
 from conformance.campaigns.merge import Sum
+from conformance.campaigns.names import SEARCHED
 from conformance.campaigns.outcomes import result_of
 from conformance.campaigns.plan import Plan, check_components
 from conformance.campaigns.result import (
@@ -32,7 +33,6 @@ from conformance.campaigns.result import (
 )
 from conformance.campaigns.seal import is_sealed
 from conformance.campaigns.waves import newest, sum_of
-from conformance.components import COMPONENTS
 from conformance.driver import Component, Components, Verdict
 from conformance.engines.check import verdict_if_applicable
 from conformance.engines.corpus import corpus
@@ -42,7 +42,7 @@ from conformance.scenarios import SchemaError, canonical
 from conformance.scenarios.names import as_file_name
 
 
-def load(folder: Path, components: Components = COMPONENTS) -> CampaignResult:
+def load(folder: Path, components: Components = SEARCHED) -> CampaignResult:
     """Read the result of a campaign, and compare it with the plan and with what the blocks add up to.
 
     Without a plan or blocks beside it, it can only be compared with the plan that it contains, and without findings

@@ -10,9 +10,18 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from conformance.components import COMPONENTS
-from conformance.driver import Components
+from conformance.driver import Components, Defined
 from conformance.engines.apart import find
 from conformance.ports import Implementation, find_implementation
+
+EPISODE = "episode"
+"""The component whose scenarios are whole jobs in processes of their own: two runs of one need not be alike."""
+
+ADAPTER_SCHEME = "episodes:"
+"""Begins the name of an engine behind an adapter, before the command of that."""
+
+SEARCHED = COMPONENTS.extended(f"{__name__}:SEARCHED", Defined(EPISODE, "conformance.episodes"))
+"""What a campaign searches: the components of the suite, and episodes, which no other search draws."""
 
 Find = Callable[[str], Implementation]
 """Returns the implementation of a name."""
@@ -42,7 +51,7 @@ class Names(NamedTuple):
     """
 
     find: Find = find_implementation
-    components: Components = COMPONENTS
+    components: Components = SEARCHED
 
     @property
     def here(self) -> Names:
@@ -58,4 +67,4 @@ class Names(NamedTuple):
 
 
 SUITE = Names()
-"""The registered implementations, and the components of this suite."""
+"""The registered implementations, and what a campaign searches."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,14 +16,14 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from conformance.campaigns.errors import CampaignError
-from conformance.campaigns.names import SUITE, Names
+from conformance.campaigns.names import ADAPTER_SCHEME, EPISODE, SUITE, Names
 from conformance.driver import Components
 from conformance.engines.aiming import Aim
 from conformance.engines.apart import our_known_bugs
 from conformance.engines.manners import MANNERS
 from conformance.engines.reduce import BUDGET
 from conformance.engines.search import Manner
-from conformance.ports import Capability, offered_components
+from conformance.ports import Capability, Limits, offered_components
 from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.scenarios import canonical
 from conformance.system.text import is_neutral_line
@@ -44,6 +45,10 @@ turns, so that they share the steps evenly however many they are."""
 STEPS_PER_SCENARIO = 60
 
 SCENARIO_SECONDS = 120.0
+EPISODE_SECONDS = 1800.0
+"""An episode notices itself what does not go on; but its engine may be slow, and it may be run again twice."""
+EPISODE_MEMORY = 1 << 20
+"""In MiB, more than there is: an engine may need as much as it does where it is used."""
 MOST_SECONDS = 1e6
 """What a timer of the operating system can be set to, with room to spare."""
 
@@ -66,6 +71,8 @@ class Block(Struct, frozen=True):
     """The implementations that are not run any more. It follows from the rounds before, and is kept nowhere."""
     aims: tuple[Aim, ...] = ()
     """What some of the scenarios are aimed at. It follows from the rounds before, too."""
+    home: str = ""
+    """The folder of the campaign, in which the evidence of episodes is kept. It is kept nowhere itself."""
 
     @property
     def name(self) -> str:
@@ -109,6 +116,8 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
     aims: Literal[True] | UnsetType = UNSET
     """Whether two of three scenarios behind the first round are aimed at what was never judged in the rounds before
     (`conformance.engines.aiming`). Unset: no."""
+    cores: Count | UnsetType = UNSET
+    """How many cores a block takes, and a reduction. Unset: one."""
     schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
 
     def __post_init__(self) -> None:
@@ -133,6 +142,26 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"{name!r} is sought, and it must be an implementation behind the first one")
             if component not in self.components:
                 raise ValueError(f"{name!r} is sought in {component!r}, which is not one of the components")
+
+    @property
+    def of_episodes(self) -> bool:
+        """Whether it runs episodes, of which two runs need not be alike."""
+        return EPISODE in self.components
+
+    @property
+    def cores_each(self) -> int:
+        """How many cores a block takes, and a reduction."""
+        return 1 if self.cores is UNSET else self.cores
+
+    @property
+    def memory_mib(self) -> int:
+        """How much memory a worker may occupy, with the processes that it starts, in MiB."""
+        return EPISODE_MEMORY if self.of_episodes else Limits().memory_mib
+
+    @property
+    def of_adapters(self) -> bool:
+        """Whether it names nothing but adapters: to look one up runs nothing."""
+        return self.of_episodes and all(name.startswith(ADAPTER_SCHEME) for name in self.implementations)
 
     @property
     def sought(self) -> dict[str, str]:
@@ -240,6 +269,14 @@ def make_plan(
             f"scenarios of every component are drawn on it. It offers: {', '.join(sorted(offered[0])) or 'none'}. "
             "Name an implementation first that offers all components, or choose components that it offers."
         )
+    cores: int | UnsetType = UNSET
+    if EPISODE in components:
+        from conformance.campaigns.episodes import cores_of  # only such a campaign loads what judges them
+        from conformance.episodes.reducing import MOST_RUNS
+
+        block, budget, scenario_seconds = 1, min(budget, MOST_RUNS), EPISODE_SECONDS
+        most = max(map(partial(cores_of, names=names), implementations))
+        cores = most if most > 1 else UNSET
     if block is None:
         together = len(implementations) - len(sought) + bool(sought)  # most of those that are sought are soon found
         block = block_size(together, len(components), scenarios, steps)
@@ -257,7 +294,7 @@ def make_plan(
             seed, tuple(implementations), tuple(components), block, scenarios, steps,
             None if minutes is None else float(minutes),  # as it is read again: the digest of 5 is not that of 5.0
             assume=tuple(assume), scenario_seconds=scenario_seconds, budget=budget, until_found=sought or UNSET,
-            manners=tuple(manners) or UNSET, aims=aims or UNSET,
+            manners=tuple(manners) or UNSET, aims=aims or UNSET, cores=cores,
         )  # fmt: skip
     except ValueError as error:
         raise CampaignError(f"{_NO_SENSE}: {error}.") from None

@@ -79,6 +79,10 @@ class Reducer:
         signature, failure = decode_failure(case.failure, self._names.components)
         try:
             with _Used(self, case.implementation) as implementation:
+                if self._plan.of_episodes:
+                    from conformance.campaigns.episodes import looked_at
+
+                    return looked_at(self._plan, case.implementation, implementation, signature, failure, self._budget)
                 found = self._reduced(self._program(implementation, case), signature, failure)
         except UnusableImplementation:
             raise

@@ -9,8 +9,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from conformance.campaigns.block import Natural, Positive, encode
 from conformance.campaigns.merge import LostBlock, Sum
+from conformance.campaigns.names import SEARCHED
 from conformance.campaigns.plan import SCHEMA, Plan
-from conformance.components import COMPONENTS
 from conformance.driver import Components, FailureClass, Kind, Level, Verdict
 from conformance.engines.causes import Cause
 from conformance.engines.check import Found
@@ -126,7 +126,7 @@ class CampaignResult(Struct, frozen=True):
     schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
 
 
-def causes_of(one: ImplementationResult, components: Components = COMPONENTS) -> tuple[Cause, ...]:
+def causes_of(one: ImplementationResult, components: Components = SEARCHED) -> tuple[Cause, ...]:
     """Return the findings of an implementation as `likely_causes` grouped them.
 
     In the result of an earlier version, each finding is a group of its own.
@@ -143,7 +143,7 @@ def causes_of(one: ImplementationResult, components: Components = COMPONENTS) ->
     )
 
 
-def found_of(finding: FindingResult, components: Components = COMPONENTS) -> Found:
+def found_of(finding: FindingResult, components: Components = SEARCHED) -> Found:
     """Return a finding as the check returned it."""
     signature = (finding.property, finding.failure_class.value, finding.operation)
     scenario = decode_scenario(msgspec.json.encode(finding.scenario).decode(), components, finding.id)

@@ -11,6 +11,7 @@ A wave is what is committed at once, so that it is what a driver loses that is k
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -82,6 +83,11 @@ NOTHING_FOLLOWS = Follows({}, {})
 def aimed(tasks: Sequence[Sequence[Block]], aims: Mapping[str, tuple[Aim, ...]]) -> list[list[Block]]:
     """Return tasks whose blocks have their aims."""
     return [[replace(one, aims=aims.get(one.component, ())) for one in task] for task in tasks]
+
+
+def with_home(tasks: Sequence[Sequence[Block]], folder: Path) -> list[list[Block]]:
+    """Return tasks whose blocks keep evidence in the folder of their campaign."""
+    return [[replace(one, home=str(folder)) for one in task] for task in tasks]
 
 
 def aims_after(plan: Plan, total: Sum, components: Components) -> dict[str, tuple[Aim, ...]]:

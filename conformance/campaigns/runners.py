@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,7 +26,7 @@ from conformance.campaigns.seconds import Seconds, Watch
 from conformance.campaigns.waves import MOST_BYTES
 from conformance.campaigns.works import Function, Result, Work
 from conformance.campaigns.works import Keep as KeepResult
-from conformance.campaigns.works_worker import WorksWorker
+from conformance.campaigns.works_worker import USUAL, WorksWorker
 from conformance.driver import find_components
 from conformance.scenarios.reading import read_bytes
 from conformance.system.writing import make_folder
@@ -193,7 +194,8 @@ def doing_here(names: Names) -> DoAll:
 
 
 class Processes:
-    """Several processes on this machine, one for each core unless `workers` says otherwise."""
+    """Several processes on this machine, one for each core unless `workers` says otherwise; fewer if the blocks of a
+    plan take several cores each."""
 
     name = "processes"
 
@@ -212,7 +214,8 @@ class Processes:
                 raise Stopped
 
         idle: queue.SimpleQueue[BlockWorker] = queue.SimpleQueue()
-        workers = [BlockWorker(plan, self.names, told) for _ in range(self.workers)]
+        places = max(1, self.workers // plan.cores_each)
+        workers = [BlockWorker(plan, self.names, told) for _ in range(places)]
         for worker in workers:
             idle.put(worker)
 
@@ -224,10 +227,10 @@ class Processes:
                 idle.put(worker)
 
         def run_all(blocks: Iterator[Block], keep: Keep) -> None:
-            hand_out(blocks, run, lambda one: keep(*one), lambda: self.workers, ending.set)
+            hand_out(blocks, run, lambda one: keep(*one), lambda: places, ending.set)
 
         try:
-            yield Here(self.names, self.workers, run_all, self._do_all)
+            yield Here(self.names, places, run_all, partial(self._do_all, places, plan.memory_mib))
         finally:
             for worker in workers:
                 worker.close()
@@ -236,9 +239,16 @@ class Processes:
     def doing(self) -> Iterator[Doing]:
         """See `Runner`. A worker that ends in the middle of a work is replaced, and the work is done again."""
         check_sendable(self.names)
-        yield DoingHere(self.workers, self._do_all)
+        yield DoingHere(self.workers, partial(self._do_all, self.workers, USUAL.memory_mib))
 
-    def _do_all(self, function: Function[Any, Any], works: Iterable[Any], keep: KeepResult[Any, Any]) -> None:
+    def _do_all(
+        self,
+        places: int,
+        memory_mib: int,
+        function: Function[Any, Any],
+        works: Iterable[Any],
+        keep: KeepResult[Any, Any],
+    ) -> None:
         ending = threading.Event()
 
         def told(number: int) -> None:
@@ -246,7 +256,7 @@ class Processes:
                 raise Stopped
 
         idle: queue.LifoQueue[WorksWorker[Any, Any]] = queue.LifoQueue()  # one that was started is used first
-        workers = [WorksWorker(function, self.names, told) for _ in range(self.workers)]
+        workers = [WorksWorker(function, self.names, told, memory_mib) for _ in range(places)]
         for worker in workers:
             idle.put(worker)
 
@@ -258,7 +268,7 @@ class Processes:
                 idle.put(worker)
 
         try:
-            hand_out(iter(works), do, lambda one: keep(*one), lambda: self.workers, ending.set)
+            hand_out(iter(works), do, lambda one: keep(*one), lambda: places, ending.set)
         finally:
             for worker in workers:
                 worker.close()

@@ -45,7 +45,8 @@ def so_far(folder: Path, chosen: Collection[str] = (), names: Names = SUITE) -> 
     """
     folder = Path(folder)
     plan = files.read_plan(folder, names.components)
-    check_chosen(plan.implementations, chosen, str(folder / files.PLAN))
+    if not plan.of_adapters:
+        check_chosen(plan.implementations, chosen, str(folder / files.PLAN))
     wave = waves.newest(folder, plan)
     known = None
     if wave is not None:

@@ -163,7 +163,8 @@ class Spark:
         with ExitStack() as undo:
             folder = undo.enter_context(scratch("conformance-spark-run-"))
             try:
-                session = SparkSession.builder.appName("conformance").config(map=dict(self.conf)).getOrCreate()
+                conf: dict[str, Any] = {**self._cores(plan), **self.conf}
+                session = SparkSession.builder.appName("conformance").config(map=conf).getOrCreate()
                 undo.callback(session.stop)
                 context = session.sparkContext
                 _send(context, pack(folder / "conformance-packages.zip", plan, self.names))
@@ -213,7 +214,7 @@ class Spark:
             quiet = folder / "log4j2.properties"
             quiet.write_text(_QUIET, encoding="utf-8")
             conf = SparkConf(loadDefaults=False).setMaster(self.master).setAppName("conformance")
-            conf.setAll([*self._settings(quiet), *self.conf.items()])
+            conf.setAll([*self._settings(quiet), *self._cores(plan).items(), *self.conf.items()])
             words = undo.enter_context((folder / "jvm.log").open("w+b"))
             launch: Callable[..., Any] = java_gateway.launch_gateway
             try:
@@ -259,6 +260,10 @@ class Spark:
             settings += [("spark.driver.host", "127.0.0.1"), ("spark.driver.bindAddress", "127.0.0.1")]
             settings.append(("spark.local.dir", str(quiet.parent)))  # so that nothing of a killed driver is left
         return settings
+
+    def _cores(self, plan: Plan | None) -> dict[str, str]:
+        """Let a task have as many cores as a block takes. A Spark Connect server must have been started so."""
+        return {} if plan is None or plan.cores_each == 1 else {"spark.task.cpus": str(plan.cores_each)}
 
     def _variables(self) -> dict[str, str]:
         """Make workers run this Python. On a cluster its path may differ: a PYSPARK_PYTHON that is set is kept."""
@@ -373,6 +378,10 @@ class Jobs(Tasks):
         """`attempts`: how often Spark runs a task whose worker dies."""
         super().__init__(session, names, attempts)
         self._plan = plan
+
+    def places(self) -> int:
+        """See `Doing`."""
+        return max(1, super().places() // self._plan.cores_each)
 
     def run(self, tasks: Sequence[Sequence[Block]], table: Path, tell: Tell, say: Say) -> None:
         """See `Running`. Tasks whose worker died each time are run again in two halves, until one block is left."""

@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from conformance.campaigns import files, waves
 from conformance.campaigns.lock import holder
+from conformance.campaigns.names import SEARCHED
 from conformance.campaigns.plan import SCHEMA
 from conformance.campaigns.waves import Totals
-from conformance.components import COMPONENTS
 from conformance.driver import Components
 
 WATCH_SECONDS = 2.0
@@ -51,7 +51,7 @@ class Status(Struct, frozen=True):
     schema: int = SCHEMA
 
 
-def watch(folder: Path, components: Components = COMPONENTS, wait: Callable[[], object] = _wait) -> Iterator[Status]:
+def watch(folder: Path, components: Components = SEARCHED, wait: Callable[[], object] = _wait) -> Iterator[Status]:
     """Yield the progress of a campaign now, and whenever it has changed, as long as a process runs it.
 
     `wait` is called before it is read again. Raises: as `status`.
@@ -67,7 +67,7 @@ def watch(folder: Path, components: Components = COMPONENTS, wait: Callable[[], 
         wait()
 
 
-def status(folder: Path, components: Components = COMPONENTS) -> Status:
+def status(folder: Path, components: Components = SEARCHED) -> Status:
     """Read the progress of a campaign, from its newest sum: this takes as long for many blocks as for few.
 
     Raises: CampaignError if it is not the folder of a campaign; SchemaError if a file in it is damaged.

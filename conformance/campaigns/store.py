@@ -27,9 +27,9 @@ from conformance.campaigns import files, waves
 from conformance.campaigns.block import BlockResult, decode
 from conformance.campaigns.kept_outcomes import Kept
 from conformance.campaigns.merge import Sum
+from conformance.campaigns.names import SEARCHED
 from conformance.campaigns.plan import Plan
 from conformance.campaigns.seconds import Seconds
-from conformance.components import COMPONENTS
 from conformance.driver import Components
 from conformance.engines.tally import Signature
 from conformance.scenarios import encode_scenario
@@ -102,7 +102,7 @@ Make = Callable[[BlockResult, Seconds, Components], Iterator[Row]]
 """Makes the rows of one table from a block."""
 
 
-def write_store(folder: Path, components: Components = COMPONENTS) -> Path:
+def write_store(folder: Path, components: Components = SEARCHED) -> Path:
     """Write the tables of a campaign, and return their folder. Each table is complete or absent.
 
     All committed waves are read, and compared with the plan and with what they add up to.

@@ -15,6 +15,7 @@ from conformance.engines.relay import Relay
 from conformance.engines.worker import Ended, Worker, WorkerFailed
 from conformance.ports import Limits
 
+USUAL = Limits()
 SERVICE = "conformance.campaigns.works_main"
 ATTEMPTS = 12
 """How often a work is done whose process dies."""
@@ -24,12 +25,17 @@ class WorksWorker(Generic[Work, Result]):
     """A worker that does works with one function. No process is started before it is needed."""
 
     def __init__(
-        self, function: Function[Work, Result], names: Names, told: Callable[[int], None] | None = None
+        self,
+        function: Function[Work, Result],
+        names: Names,
+        told: Callable[[int], None] | None = None,
+        memory_mib: int = USUAL.memory_mib,
     ) -> None:
-        """`told` is called now and then while the worker runs; what it raises ends the worker."""
+        """`told` is called now and then while the worker runs; what it raises ends the worker. `memory_mib`: how much
+        memory it may occupy, with the processes that it starts."""
         home, data = name_of(type(function)), msgspec.json.encode(function)
         # What takes long here is the work and no single step, so no step is timed.
-        hello, limits = ("hello", home, data, names.finder, names.components.where), Limits(MOST_SECONDS)
+        hello, limits = ("hello", home, data, names.finder, names.components.where), Limits(MOST_SECONDS, memory_mib)
         self._function, self._names = function, names
         self._relay = relay = Relay("workers")
         self._worker = LastingWorker(

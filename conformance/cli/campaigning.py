@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from conformance import campaigns, reporting
 from conformance.cli.destinations import TO_FOLDER
@@ -72,6 +73,11 @@ def campaign() -> None:
 @implementation_option
 @component_option
 @click.option("--scenarios", type=click.IntRange(1), help="Scenarios per component.  [default: 20000]")
+@click.option(
+    "--adapter", "adapters", metavar="COMMAND", multiple=True,
+    help="Run whole jobs of the engine behind this adapter instead (conformance docs episodes).",
+)  # fmt: skip
+@click.option("--episodes", type=click.IntRange(1), help="How many jobs, with --adapter.  [default: 100]")
 @click.option("--steps", type=click.IntRange(1), help="Run until the first implementation has taken this many steps.")
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Start no new block after this many minutes.")
 @click.option(
@@ -100,6 +106,8 @@ def start(
     implementations: tuple[str, ...],
     components: tuple[str, ...],
     scenarios: int | None,
+    adapters: tuple[str, ...],
+    episodes: int | None,
     steps: int | None,
     minutes: float | None,
     until_found: bool,
@@ -120,8 +128,16 @@ def start(
 
     A known bug among them tests the campaign: not finding it is a violation, and finding it is none. The name
     known-bugs stands for all of the suite, known-bugs:COMPONENT for those of a component.
+
+    With --adapter it is a campaign of episodes: each engine runs jobs of its own, which are killed and started again.
     """
     check_components(components)
+    if episodes and not adapters:
+        raise click.UsageError("--episodes goes with --adapter, which names the engine")
+    if adapters:
+        _check_goes_with_adapter()
+        implementations = tuple(f"{campaigns.ADAPTER_SCHEME}{one}" for one in adapters)
+        scenarios = episodes or (None if steps or minutes else 100)
     implementations = campaigns.named(implementations, components)
     entries = load_known_failures(known_path) if known_path is not None else ()
     if sum(goal is not None for goal in (scenarios, steps, minutes)) > 1:
@@ -146,9 +162,23 @@ def start(
         manners=manners,
         aims=aims,
     )
+    campaigns.check_adapters(plan)
     with _watching(plan.number_of_blocks) as watch:
         result = campaigns.start(folder, plan, chosen, watch)
     return _conclude(result, folder, entries, implementations, everything, ctrf_path, summary_path, before)
+
+
+_NOT_OF_EPISODES = (
+    "implementations", "components", "scenarios", "until_found", "manners", "aims", "assume", "known_path"
+)  # fmt: skip
+
+
+def _check_goes_with_adapter() -> None:
+    """Raise a UsageError if something was asked for that campaigns of episodes do not have."""
+    context = click.get_current_context()
+    for one in context.command.params:
+        if one.name in _NOT_OF_EPISODES and context.get_parameter_source(one.name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--adapter does not go with {one.opts[0]}")
 
 
 @campaign.command()
@@ -296,6 +326,7 @@ def _conclude(
                 interruption=interruption,
                 summary=summary,
                 earlier=before(result),
+                home=folder,
             )
     except NotWritten as error:
         words = ["conformance", "campaign", "report", str(folder)]
@@ -349,6 +380,7 @@ def campaign_report(
             ctrf=ctrf_path,
             interruption=interruption,
             summary=summary_path,
+            home=folder,
         )
         if now is not None and now.result is not None:
             status = report(now.result, unfinished=lines, earlier=before(now.result, lines[:1]))

@@ -337,6 +337,10 @@ class Components(Mapping[str, Component]):
         """Where this object is defined, as `module:object`. Only this text is sent to another process."""
         self._components = {one.name: one for one in components}
 
+    def extended(self, where: str, *more: Component | Defined) -> Components:
+        """Returns these components and more, which are defined at `where`. None is imported for that."""
+        return Components(where, (*self._components.values(), *more))
+
     def __getitem__(self, name: str) -> Component:
         """Returns the component with this name. Raises: KeyError with a text that lists the known names."""
         if name not in self._components:

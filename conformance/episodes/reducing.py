@@ -37,14 +37,19 @@ class Reduction:
     """How many runs it took."""
     fails: int
     """Of so many further runs of it, how many fail in the same way."""
-    tries: int = TRIES
+    tries: int
+    complete: bool = True
+    """False if more runs could lead to a smaller one."""
+    owed: str = ""
+    """What was owed when it failed last; empty: it did not fail again."""
+    observed: str = ""
 
 
 def reduce_episode(episode: Episode, description: Description, fails: Callable[[Episode], bool],
                    most: int = MOST_RUNS) -> Reduction:  # fmt: skip
     """Returns a smaller episode. `fails`: whether a run of an episode fails in the same way. `most`: how many runs it
     may take."""
-    runs = 0
+    runs, complete = 0, True
 
     def counts(one: Episode) -> bool:
         nonlocal runs
@@ -58,6 +63,7 @@ def reduce_episode(episode: Episode, description: Description, fails: Callable[[
         smaller = None
         for one in candidates(episode, description):
             if runs + TRIES > most:
+                complete = False
                 break
             if one != episode and counts(one):
                 smaller = one
@@ -65,7 +71,7 @@ def reduce_episode(episode: Episode, description: Description, fails: Callable[[
         if smaller is None:
             break
         episode = smaller
-    return Reduction(episode, runs + TRIES, sum(fails(episode) for _ in range(TRIES)))
+    return Reduction(episode, runs + TRIES, sum(fails(episode) for _ in range(TRIES)), TRIES, complete)
 
 
 def candidates(episode: Episode, description: Description) -> Iterator[Episode]:

@@ -14,7 +14,7 @@ from conformance.driver.own_rules import ANSWERS
 from conformance.driver.run import Run, run_scenario
 from conformance.episodes import COMPONENT, steps
 from conformance.episodes.drawing import Episode, draw, plain
-from conformance.episodes.reducing import Reduction, reduce_episode
+from conformance.episodes.reducing import MOST_RUNS, Reduction, reduce_episode
 from conformance.ports import FaultStruck, Outcome, Until, UnusableImplementation
 from conformance.ports.episodes import EpisodesImplementation
 from conformance.scenarios import Finding, Scenario, decode_scenario, encode_scenario, read_text
@@ -25,7 +25,11 @@ KEPT = "episode.json"
 """The episode, in the folder with its evidence."""
 KILLED = "killed from outside"
 STOPPED = "stopped with a savepoint"
-_STUCK = "stuck"
+Kind = tuple[str, str]
+"""How a run has failed: the property and the class."""
+STUCK: Kind = ("stuck", "")
+"""There was no progress any more, which breaks no property of its own."""
+PASSED: Kind = ("", "")
 _OVER = steps.settle(Until.OVER.value)
 
 
@@ -36,8 +40,8 @@ class Result:
     slug: str = ""
     """The property that is broken; empty: none."""
     failure_class: str = ""
-    said: str = ""
-    """What was owed, and what was observed."""
+    owed: str = ""
+    observed: str = ""
     stuck: bool = False
     """Whether there was no progress any more, which is no verdict."""
     lives: int = 0
@@ -50,11 +54,18 @@ class Result:
     exercised: frozenset[str] = frozenset()
     cpu: float = 0.0
     """CPU seconds of the engine and the adapter."""
+    run: Run | None = None
+    """What was performed, and how it was judged."""
 
     @property
-    def kind(self) -> tuple[str, str]:
+    def said(self) -> str:
+        """Returns what was owed, and what was observed; empty if nothing is broken."""
+        return f"{self.owed}; {self.observed}" if self.slug else ""
+
+    @property
+    def kind(self) -> Kind:
         """Returns what must be equal so that two runs have failed in the same way."""
-        return (self.slug, self.failure_class) if self.slug else (_STUCK, "") if self.stuck else ("", "")
+        return (self.slug, self.failure_class) if self.slug else STUCK if self.stuck else PASSED
 
 
 @dataclass(slots=True)
@@ -70,6 +81,16 @@ class Failure:
     """In how many of the further runs it failed in the same way."""
     runs: int = AGAIN
     reduction: Reduction | None = None
+
+    @property
+    def verdict(self) -> str:
+        """Says how sure it is."""
+        return verdict(self.again, self.runs)
+
+
+def verdict(again: int, runs: int) -> str:
+    """Says how sure a failure is that was seen again in so many of so many further runs."""
+    return f"again in {again} of {runs} runs" if again else f"seen once, in none of {runs} further runs"
 
 
 @dataclass(slots=True)
@@ -107,12 +128,15 @@ class Tally:
 class Episodes:
     """Runs episodes of one engine."""
 
-    def __init__(self, implementation: EpisodesImplementation, folder: Path, reduces: bool = True) -> None:
-        """`folder`: where the evidence of failures is kept. Raises: UnusableImplementation if the adapter does not say
-        what it is."""
+    def __init__(
+        self, implementation: EpisodesImplementation, folder: Path | None = None, reduces: bool = True
+    ) -> None:
+        """`folder`: where `search` keeps the evidence of failures, and episodes are run; None: `search` is not called,
+        and a temporary folder will do. Raises: UnusableImplementation if the adapter does not say what it is."""
         self.implementation, self.folder, self.reduces = implementation, folder, reduces
         self.description = implementation.describe()
-        implementation.root = folder / "runs"
+        if folder is not None:
+            implementation.root = folder / "runs"
         self.program = Program(COMPONENT, implementation)
 
     def check(self) -> Result:
@@ -121,7 +145,7 @@ class Episodes:
         Raises: UnusableImplementation if it does not pass: then the adapter or its job is wrong, and not the engine.
         """
         found = self.run(plain(self.description))
-        if found.kind != ("", ""):
+        if found.kind != PASSED:
             what = found.said or "nothing happens any more, and the job is not over"
             raise UnusableImplementation(
                 f"A run without any failure does not pass, so the adapter or its job is wrong: {found.kind[0]}: {what}."
@@ -135,7 +159,7 @@ class Episodes:
         folder = self.implementation.end_run()
         found = self._result(done, folder)
         found.cpu = self._cpu() - before
-        if keep is not None and found.kind != ("", ""):
+        if keep is not None and found.kind != PASSED:
             keep.parent.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(keep, ignore_errors=True)
             shutil.move(folder, keep)
@@ -145,7 +169,7 @@ class Episodes:
         return found
 
     def _result(self, done: Run, folder: Path) -> Result:
-        found = Result(lives=len(list(folder.glob("life-*.log"))))
+        found = Result(lives=len(list(folder.glob("life-*.log"))), run=done)
         found.restores = sum("restored\n" in one.read_text("utf-8") for one in folder.glob("life-*.notes"))
         found.exercised = frozenset(self.program.exercised(done.exercised))
         for one in done.entries:
@@ -164,14 +188,14 @@ class Episodes:
             if broken.property.slug == ANSWERS:
                 raise UnusableImplementation(broken.broken.observed)
             found.slug, found.failure_class = broken.property.slug, broken.broken.failure_class.value
-            found.said = f"{broken.broken.owed}; {broken.broken.observed}"
+            found.owed, found.observed = broken.broken.owed, broken.broken.observed
         found.stuck &= not found.slug
         return found
 
     def again(self, episode: Episode) -> tuple[int, Result]:
         """Runs an episode several times. Returns in how many of them it failed, and the first that did, or the last."""
         found = [self.run(episode) for _ in range(AGAIN)]
-        failed = [one for one in found if one.kind != ("", "")]
+        failed = [one for one in found if one.kind != PASSED]
         return len(failed), (failed or found)[0]
 
     def episode(self, seed: str, number: int) -> Episode:
@@ -180,18 +204,40 @@ class Episodes:
 
     def search(self, seed: str, count: int, tally: Tally) -> Iterator[Result]:
         """Runs so many episodes, and yields what the first run of each has come to. Adds it to the tally first."""
+        assert self.folder is not None
         for number in range(count):
             episode, place = self.episode(seed, number), self.folder / f"episode-{number:04}"
             first = self.run(episode, place)
             tally.add(first)
-            if first.kind != ("", ""):
+            if first.kind != PASSED:
                 self._failed(tally, number, episode, first, place)
             yield first
 
+    def often(self, episode: Episode, kind: Kind) -> tuple[int, int]:
+        """Runs an episode again that has failed. Returns in how many runs it failed in the same way, and of how many.
+        One without progress is run twice, since each of these runs takes long."""
+        runs = 2 if kind == STUCK else AGAIN
+        return sum(self.run(episode).kind == kind for _ in range(runs)), runs
+
+    def reduced(self, episode: Episode, kind: Kind, most: int = MOST_RUNS) -> Reduction:
+        """Returns a smaller episode that fails in the same way, with what was owed and observed in the last run of it
+        that did. `most`: how many runs it may take."""
+        last: list[Result] = []
+
+        def fails(one: Episode) -> bool:
+            found = self.run(one)
+            if found.kind == kind:
+                last[:] = [found]
+            return found.kind == kind
+
+        smaller = reduce_episode(episode, self.description, fails, most)
+        if last:  # only of the smallest: a candidate is taken as soon as it fails
+            smaller.owed, smaller.observed = last[0].owed, last[0].observed
+        return smaller
+
     def _failed(self, tally: Tally, number: int, episode: Episode, first: Result, place: Path) -> None:
         """Runs an episode again that has failed. Without progress, it counts only if it happens again twice."""
-        runs = 2 if first.stuck else AGAIN
-        again = sum(self.run(episode).kind == first.kind for _ in range(runs))
+        again, runs = self.often(episode, first.kind)
         if first.stuck and again < runs:
             tally.slow += 1
             return
@@ -199,7 +245,7 @@ class Episodes:
         tally.failures.append(failure)
         tally.violations[first.kind[0]] += 1
         if again and self.reduces and not first.stuck:
-            failure.reduction = reduce_episode(episode, self.description, lambda one: self.run(one).kind == first.kind)
+            failure.reduction = self.reduced(episode, first.kind)
             minimal = place / "minimal.json"
             minimal.write_text(self._text(failure.reduction.episode, first), encoding="utf-8")
 
@@ -208,7 +254,7 @@ class Episodes:
         return used.ru_utime + used.ru_stime + self.implementation.seconds()
 
     def _text(self, episode: Episode, found: Result) -> str:
-        finding = Finding(found.kind[0], found.failure_class or _STUCK, self.implementation.name)
+        finding = Finding(found.kind[0], found.failure_class or STUCK[0], self.implementation.name)
         return encode_scenario(Scenario(COMPONENT.name, episode.config, episode.steps, finding))
 
     def _write(self, folder: Path, episode: Episode, found: Result) -> None:

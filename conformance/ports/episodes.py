@@ -117,6 +117,8 @@ class Description(Struct, frozen=True, forbid_unknown_fields=True):
     start_seconds: Annotated[float, Meta(gt=0)] = 1.0
     """After how long without progress waiting ends in the middle of an episode, where the job may have nothing to do:
     at least as long as the engine takes to start, on a busy machine. For the end of a job the suite waits longer."""
+    cores: Annotated[int, Meta(ge=1, le=64)] = 1
+    """How many cores an episode takes: a campaign runs as many at once as that leaves room for."""
     host: bool = False
     """Whether lives run in a process that the command `host` starts. A kill ends the life, and not that process: it
     leaves a copy of the folder that is made while all threads stand still."""

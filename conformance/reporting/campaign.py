@@ -19,8 +19,8 @@ from conformance.campaigns import (
     Status,
     causes_of,
 )
+from conformance.campaigns.names import SEARCHED
 from conformance.campaigns.status import FoundSoFar
-from conformance.components import COMPONENTS
 from conformance.driver import Components
 from conformance.engines import Standing
 from conformance.engines.claims import never_used
@@ -48,7 +48,7 @@ def campaign_verdicts(
     result: CampaignResult,
     standings: Mapping[str, Standing] = NOTHING_KNOWN,
     reports: Path | None = None,
-    components: Components = COMPONENTS,
+    components: Components = SEARCHED,
     unfinished: Sequence[str] = (),
 ) -> Verdicts:
     """Return what a person is shown of a campaign.
@@ -177,7 +177,7 @@ def _is_known_bug(one: FoundSoFar) -> bool:
     return one.implementation.startswith(KNOWN_BUG_SCHEME)
 
 
-def status_lines(now: Status, folder: Path, components: Components = COMPONENTS) -> list[str]:
+def status_lines(now: Status, folder: Path, components: Components = SEARCHED) -> list[str]:
     """Describe the progress of a campaign in sentences. What known bugs did, which must fail, comes last.
 
     At most twenty failures are shown, and the number of the others.

@@ -8,7 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from conformance.campaigns import CampaignResult, ComponentResult, ImplementationResult
-from conformance.components import COMPONENTS
+from conformance.campaigns.names import SEARCHED
 from conformance.driver import Component, Components, Level, Verdict
 from conformance.engines import Check, Standing
 from conformance.engines.tally import Signature
@@ -182,7 +182,7 @@ def places_of(components: Iterable[str]) -> Callable[[str], int]:
 
 def columns_of_result(
     result: CampaignResult,
-    components: Components = COMPONENTS,
+    components: Components = SEARCHED,
     standings: Mapping[str, Standing] = NOTHING_KNOWN,
 ) -> list[Column]:
     """Return the columns of a campaign's result, which a suite with other properties may have written.

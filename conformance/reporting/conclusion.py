@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from conformance.campaigns import CampaignResult, found_of
+from conformance.campaigns import SEARCHED, CampaignResult, evidence_of, found_of
 from conformance.components import COMPONENTS
 from conformance.driver import Components, Program
 from conformance.engines import Found, KnownFailure, Standing, replay, standing
@@ -26,6 +26,7 @@ from conformance.reporting.console import CarefulConsole
 from conformance.reporting.counts import counted
 from conformance.reporting.ctrf import write_ctrf
 from conformance.reporting.differences import differences
+from conformance.reporting.episode_reports import EpisodeReport, report_episode
 from conformance.reporting.markdown import Report
 from conformance.reporting.page import Content, check_index, evidence_by_key
 from conformance.reporting.reports_folder import about_plan, conclude_folder, print_page, print_reports
@@ -113,7 +114,7 @@ def conclude_campaign(
     result: CampaignResult,
     folder: Path,
     entries: Iterable[KnownFailure],
-    components: Components = COMPONENTS,
+    components: Components = SEARCHED,
     chosen: Collection[str] = (),
     everything: bool = False,
     ctrf: Path | None = None,
@@ -121,6 +122,7 @@ def conclude_campaign(
     interruption: Interruption = NEVER,
     summary: Path | None = None,
     earlier: Since | None = None,
+    home: Path | None = None,
 ) -> int:
     """Print the result of a campaign, write a bug report for each violation, and return the exit status.
 
@@ -128,7 +130,8 @@ def conclude_campaign(
     implementations that are not built in: the caller must name those with findings, whose scenarios are run here.
     `everything`: see `print_verdicts`. `ctrf`: where to write the verdicts in the Common Test Report Format.
     `unfinished`: sentences about what is missing if the campaign has no result yet, which is inconclusive.
-    `summary`: where to write a summary in Markdown. `earlier`: what has changed since another campaign.
+    `summary`: where to write a summary in Markdown. `earlier`: what has changed since another campaign. `home`: the
+    folder of the campaign, which has the evidence of episodes; they are not run again, and are no known failures.
 
     Once it is interrupted, every violation still has its bug report and its place on the page, without what takes long,
     and both the page and what is printed say so.
@@ -136,18 +139,26 @@ def conclude_campaign(
     Raises: NotChosen.
     """
     run = {one.name for one in result.implementations if entries or any(part.findings for part in one.components)}
+    run = set() if result.plan.of_episodes else run
     names = [one.name for one in result.implementations]
     check_chosen(names, (*chosen, *(name for name in names if name not in run)), "The result of the campaign")
     statuses = [INCONCLUSIVE] if result.lost_blocks or unfinished else [CONFORMS]
     standings: dict[str, Standing] = {}
     reports: list[Report] = []
     hurried = 0
+    episodes: list[EpisodeReport] = []
     check_index(folder)
     for one in result.implementations:
         found = [found_of(finding, components) for component in one.components for finding in component.findings]
         is_known = one.name.startswith(KNOWN_BUG_SCHEME)
         if must_fail(one, unfinished) and not found:
             statuses.append(VIOLATION)
+        if result.plan.of_episodes:
+            for finding in found:
+                kept = home and finding.first is not None and evidence_of(home, result.plan, one.name, finding.first)
+                episodes.append(report_episode(folder, one.name, finding, components, kept or None))
+            statuses += [VIOLATION] if found else []
+            continue
         if not found and not entries:
             continue
         with closing(find(one.name, components=components)) as implementation:
@@ -164,7 +175,7 @@ def conclude_campaign(
         standings[one.name] = now
         if not is_known:
             statuses += [status_of(found, now), *(VIOLATION for _ in now.fixed)]
-    verdicts = campaign_verdicts(result, standings, folder if reports else None, components, unfinished)
+    verdicts = campaign_verdicts(result, standings, folder if reports or episodes else None, components, unfinished)
     verdicts = replace(verdicts, remarks=(*verdicts.remarks, *_otherwise(reports)))
     cut_short = _cut_short(hurried, len(reports)) if interruption.requested else []
     verdicts = replace(verdicts, remarks=(*verdicts.remarks, *map(Remark, cut_short)))
@@ -173,7 +184,7 @@ def conclude_campaign(
     print_verdicts(console, verdicts, everything, BELOW + 1)  # where the result is stands there, too
     status = INTERRUPTED if interruption.requested else worst(statuses)
     console.print(status_in_words(status))
-    if reports:
+    if reports or episodes:
         print_reports(console, folder)
     exercise = {
         (one.name, part.component): part.exercise
@@ -183,7 +194,7 @@ def conclude_campaign(
     }
     content = Content(
         verdicts, status_in_words(status), evidence_by_key(reports), exercise, about_plan(result.plan),
-        [*unfinished, *cut_short], differences(result, chosen, components, interruption), earlier,
+        [*unfinished, *cut_short], differences(result, chosen, components, interruption), earlier, episodes=episodes,
     )  # fmt: skip
     if ctrf is not None:
         write_ctrf(ctrf, verdicts)

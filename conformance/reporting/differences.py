@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from conformance.campaigns import CampaignResult, DifferenceResult
-from conformance.components import COMPONENTS
+from conformance.campaigns.names import SEARCHED
 from conformance.driver import Component, Components, Program, Run, run_scenario
 from conformance.engines import Replay, replay
 from conformance.engines.apart import Apart, find
@@ -87,7 +87,7 @@ class Differences:
 def differences(
     result: CampaignResult,
     chosen: Collection[str] = (),
-    components: Components = COMPONENTS,
+    components: Components = SEARCHED,
     interruption: Interruption = NEVER,
 ) -> Differences:
     """Return the differences of a campaign. The scenarios of the legal ones are run again, on both sides.

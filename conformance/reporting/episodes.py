@@ -19,13 +19,6 @@ Row = tuple[str, str]
 _WIDTH = 80
 
 
-def verdict(one: Failure) -> str:
-    """Returns how sure a failure is: in how many of the further runs it failed in the same way."""
-    if not one.again:
-        return f"seen once, in none of {one.runs} further runs"
-    return f"again in {one.again} of {one.runs} runs"
-
-
 def summary(tally: Tally) -> list[Row]:
     """Returns what was run, as pairs of words and figures."""
     many = max(1, tally.episodes)
@@ -57,7 +50,7 @@ def episode_lines(tally: Tally) -> Iterator[str]:
 
 def failure_lines(one: Failure) -> Iterator[str]:
     """Yields what is known of a failure."""
-    yield f"episode {one.number}: {one.first.kind[0]} ({verdict(one)})"
+    yield f"episode {one.number}: {one.first.kind[0]} ({one.verdict})"
     if one.first.said:
         yield f"  {neutral_line(one.first.said)}"
     if one.reduction is not None:
@@ -93,7 +86,7 @@ def episode_page(tally: Tally, description: Description, command: str, exercised
     if not tally.restores:
         lines += ["Not exercised: no life was restored from recovery data.", ""]
     for one in tally.failures:
-        lines += [f"## Episode {one.number}: {one.first.kind[0]}", "", f"{verdict(one)}. {cell(one.first.said)}", ""]
+        lines += [f"## Episode {one.number}: {one.first.kind[0]}", "", f"{one.verdict}. {cell(one.first.said)}", ""]
         lines += ["```", *steps_of(one), "```", ""]
     return "\n".join(lines)
 

@@ -23,6 +23,7 @@ from conformance.engines.exercise import Exercise
 from conformance.engines.tally import Signature
 from conformance.reporting.bug_report import report_folder_name
 from conformance.reporting.differences import Differences
+from conformance.reporting.episode_reports import EpisodeReport
 from conformance.reporting.markdown import Report
 from conformance.reporting.page_sections import Sections, sections_of
 from conformance.reporting.severity import ORDER
@@ -65,6 +66,8 @@ class Content:
     """Where implementations differ from the baseline; None if they were not compared."""
     since: Since | None = None
     """What has changed since another campaign; None if none was named."""
+    episodes: Sequence[EpisodeReport] = ()
+    """The findings of a campaign of episodes, which were not replayed."""
     folders: bool = True
     """Whether each finding that was replayed has a folder beside the page."""
 
@@ -84,7 +87,10 @@ def page_of(content: Content) -> str:
     style = _environment().get_template("page.css").render()
     digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
     sections: Sections = sections_of(
-        content.verdicts, content.evidence, content.exercise, report_folder_name if content.folders else None
+        content.verdicts,
+        content.evidence,
+        content.exercise,
+        report_folder_name if content.folders else None,
     )
     text = _environment().get_template("page.html").render(
         content=content, sections=sections, style=Markup(style), digest=digest, version=__version__,

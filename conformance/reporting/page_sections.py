@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from conformance.campaigns import EPISODE
 from conformance.driver import Component, Components, Kind, Property
 from conformance.engines import Found
 from conformance.engines.causes import Cause
@@ -19,6 +20,7 @@ from conformance.ports import Recovery
 from conformance.reporting.claims import unclaimed_in_words
 from conformance.reporting.columns import Column, Judged, Word, by_component
 from conformance.reporting.counts import count, counted
+from conformance.reporting.episode_reports import EVIDENCE, again_command
 from conformance.reporting.exercise import NO_RECOVERY, exercise_table
 from conformance.reporting.markdown import Report, ticket_address
 from conformance.reporting.page_drawing import Chart, Drawing, chart_of, drawing_of
@@ -79,6 +81,8 @@ class Shown:
     folder: str
     """The folder of its bug report, beside the page; empty if there is none."""
     command: str
+    files: tuple[tuple[str, str], ...]
+    """What is in the folder, as words and name."""
 
     @property
     def where(self) -> str:
@@ -170,6 +174,8 @@ class Sections:
     tables: tuple[Table, ...]
 
 
+_FILES = (("Bug report", "report.md"), ("scenario", "scenario.json"), ("test", "test_reproduce.py"))
+_EPISODE_FILES = (("Bug report", "report.md"), ("episode", "scenario.json"), ("evidence", f"{EVIDENCE}/"))
 Evidence = Mapping[tuple[str, str, Signature], Report]
 
 
@@ -227,14 +233,18 @@ def _shown(
 ) -> Shown:  # fmt: skip
     component = components[found.scenario.component]
     judged = next((each for each in component.properties if each.slug == found.slug), None)
-    place = "" if folder is None or report is None else folder(one.name, found)
+    is_episode = component.name == EPISODE
+    place = "" if folder is None or (report is None and not is_episode) else folder(one.name, found)
     command = f"conformance replay {place}/scenario.json{assumed_words(one.name, report)}" if place else ""
+    if place and is_episode:
+        command = again_command(f"{place}/scenario.json", one.name)
     return Shown(
         anchor, found, failure_class_in_words(found.failure_class), judged, _rule(judged),
         tuple((ticket, ticket_address(ticket)) for ticket in (() if judged is None else judged.tickets)),
         one.standing.entry(found), _config(found),
         tuple(step_in_words(step, component) for step in found.scenario.steps),
         None if report is None else _replayed(report), unclaimed_in_words(found.unclaimed), place, command,
+        _EPISODE_FILES if is_episode else _FILES,
     )  # fmt: skip
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
 
-from conformance.campaigns import CampaignError, CampaignResult, found_of
-from conformance.components import COMPONENTS
+from conformance.campaigns import EPISODE, CampaignError, CampaignResult, found_of
+from conformance.campaigns.names import SEARCHED
 from conformance.driver import Components
 from conformance.engines import Found, Replay, replay
 from conformance.engines.apart import find
@@ -61,7 +61,7 @@ class Promoted:
 
 def promote(
     result: CampaignResult, name: str, ticket: str, corpus: Path, chosen: Collection[str] = (),
-    components: Components = COMPONENTS,
+    components: Components = SEARCHED,
 ) -> Promoted:  # fmt: skip
     """Write the minimal scenario of a finding into a corpus, and return what was written.
 
@@ -78,6 +78,11 @@ def promote(
         )
     one = _meant(result, name, components)
     scenario = one.found.scenario
+    if scenario.component == EPISODE:
+        raise CampaignError(
+            "An episode cannot be promoted: two runs of one need not be alike, and no corpus is replayed with them. "
+            f"Keep its folder {one.folder}."
+        )
     check_chosen([one.implementation], chosen, "The result of the campaign")
     if (same := _same(scenario, corpus, components)) is not None:
         raise CampaignError(

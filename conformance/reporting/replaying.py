@@ -5,23 +5,26 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from conformance.components import COMPONENTS
+from conformance.campaigns import EPISODE, SEARCHED
 from conformance.driver import Components
 from conformance.engines import Found
 from conformance.ports.registry import is_built_in
 from conformance.reporting.bug_report import report_folder_name
+from conformance.reporting.episode_reports import again_command
 from conformance.reporting.markdown import Report
 from conformance.reporting.words import step_in_words
 
 
 def replay_command(reports: Path, name: str, found: Found) -> str:
     """Return the command that replays a finding of the implementation with this name from its folder in `reports`."""
+    if found.scenario.component == EPISODE:
+        return again_command(str(reports / report_folder_name(name, found) / "scenario.json"), name)
     words = ["conformance", "replay", str(reports / report_folder_name(name, found) / "scenario.json")]
     # A file may name what is built in, and nothing else.
     return shlex.join(words if is_built_in(name) else [*words, "--implementation", name])
 
 
-def steps_words(found: Found, components: Components = COMPONENTS) -> str:
+def steps_words(found: Found, components: Components = SEARCHED) -> str:
     """Return the steps of the scenario of a finding on one line."""
     scenario = found.scenario
     component = components[scenario.component]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ from conformance.reporting.bug_report import folder_name, report_folder_name
 from conformance.reporting.checked import Checked
 from conformance.reporting.conformance_report import Call
 from conformance.reporting.console import CarefulConsole
+from conformance.reporting.episode_reports import EVIDENCE
 from conformance.reporting.markdown import Report
 from conformance.reporting.page import Content, evidence_by_key, write_index
 from conformance.reporting.verdicts import Verdicts
@@ -31,6 +33,7 @@ def conclude_folder(folder: Path, content: Content) -> Path:
     """
     path = write_index(folder, content)
     kept = {report_folder_name(one.implementation, one.found) for one in content.evidence.values()}
+    kept |= {report_folder_name(one.implementation, one.found) for one in content.episodes}
     remove_earlier(folder, kept)
     return path
 
@@ -45,6 +48,7 @@ def remove_earlier(folder: Path, kept: Collection[str]) -> None:
             continue
         for name in FILES:
             (path / name).unlink(missing_ok=True)
+        shutil.rmtree(path / EVIDENCE, ignore_errors=True)
         with suppress(OSError):  # somebody has put something else there, which stays
             path.rmdir()
 

@@ -10,15 +10,15 @@ from rich.live import Live
 from rich.text import Text
 
 from conformance.campaigns import Status
+from conformance.campaigns.names import SEARCHED
 from conformance.campaigns.status import FoundSoFar
-from conformance.components import COMPONENTS
 from conformance.driver import Components
 from conformance.reporting.campaign import status_lines
 from conformance.reporting.console import CarefulConsole
 
 
 def watch_status(
-    console: CarefulConsole, states: Iterable[Status], folder: Path, components: Components = COMPONENTS
+    console: CarefulConsole, states: Iterable[Status], folder: Path, components: Components = SEARCHED
 ) -> Status:
     """Show each state until there is no other one, then print the last one, and return it. There is at least one.
 

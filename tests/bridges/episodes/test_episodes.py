@@ -152,7 +152,7 @@ def test_who_is_stuck_is_a_finding_only_if_that_happens_again(tmp_path: Path) ->
 
 def _made_up() -> Tally:
     tally = Tally()
-    first = Result("the-state-is-the-recount", "lost", "key 0 has 31 records; it is 29", lives=3, restores=2)
+    first = Result("the-state-is-the-recount", "lost", "key 0 has 31 records", "it is 29", lives=3, restores=2)
     first.deaths["died at count"] += 2
     tally.add(first)
     tally.violations[first.slug] += 1
