@@ -34,7 +34,7 @@ include_patterns = ["*.md", "docs/**.md", "examples/*/README.md", "reports/**.md
 exclude_patterns = ["reports/campaign-example/*/**"]  # no pages of the site: they are published as they are
 FILES = (
     "LICENSE", "docs/*.schema.json", "examples/*/adapter.*", "reports/exploration/*.json",
-    "reports/flink-findings/**/*.java",
+    "reports/flink-findings/**/*.java", "reports/bytewax-findings/**/*.py",
 )  # fmt: skip
 """What pages link to and is published as it is, each file by itself."""
 FOLDERS = ("reports/campaign-example",)
@@ -65,6 +65,7 @@ CONTENTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "docs/specification/README": {"": ("docs/specification/*",)},
     "docs/decisions/README": {"": ("docs/decisions/*",)},
     "reports/flink-findings/README": {"": ("reports/flink-findings/*/*",)},
+    "reports/bytewax-findings": {"": ("reports/bytewax-findings/*/*",)},
 }
 """The pages that have others below them: for each caption what is there, a star standing for all that fit."""
 

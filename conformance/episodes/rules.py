@@ -38,7 +38,7 @@ def _said(slug: str, number: str, statement: str, *signals: type[Any],
 
 # ---- lives -----------------------------------------------------------------------------------------------------------
 _said(AGAIN, "E-1", "A job that was killed, or whose user code has failed, starts again on what is left, whenever"
-      " that was: it neither refuses nor fails.", ports.JobOver,
+      " that was: it neither refuses nor fails, and its output can be read.", ports.JobOver,
       when=lambda ledger: ledger.lives or ledger.attempt)  # fmt: skip
 _said("a-job-is-over-once-and-for-a-reason", "I-92", "A job finishes when its sources have ended, and does not fail on"
       " its own.", ports.JobOver)  # fmt: skip

@@ -34,6 +34,7 @@ DESCRIPTION = {
     "progress": "out/*",
     "checkpoints": True,
     "serves": True,
+    "start_seconds": 5.0,
 }
 
 

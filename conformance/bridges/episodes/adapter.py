@@ -24,6 +24,18 @@ _SECONDS = 120.0
 _LAST = 2_000
 
 
+class _Line(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
+    """A row as the output has it."""
+
+    key: int | str
+    count: int
+    id: int
+    batch: int = -1
+
+
+_DECODER = msgspec.json.Decoder(_Line)
+
+
 class Adapter:
     """The commands of an adapter. Each raises UnusableImplementation if it fails."""
 
@@ -63,10 +75,18 @@ class Adapter:
             raise self._wrong(words[0], f"it must print a list of words, or a list of such lists: {text!r}") from error
 
     def rows(self, folder: Path) -> tuple[Row, ...]:
-        """Returns the output."""
-        return tuple(self._rows(folder))
+        """Returns the rows of the output, without lines that are none."""
+        return tuple(one for one in self._lines(folder) if type(one) is Row)
 
-    def _rows(self, folder: Path) -> Iterator[Row]:
+    def unreadable(self, folder: Path) -> str:
+        """Returns what is wrong with the first line of the output that is no row; empty: all are rows."""
+        line = next((one for one in self._lines(folder) if type(one) is bytes), None)
+        if line is None:
+            return ""
+        return f"a line of its output is no row [key, count, id] or [key, count, id, batch]: {line!r}"
+
+    def _lines(self, folder: Path) -> Iterator[Row | bytes]:
+        """Yields each line of the output: the row, or the line as it is if it is none."""
         if self.description.rows:
             texts = [one.read_bytes() for one in sorted(folder.glob(self.description.rows)) if one.is_file()]
         else:
@@ -75,11 +95,11 @@ class Adapter:
             for line in text.splitlines(keepends=True):
                 if line.endswith(b"\n") and line.strip():  # the last line may have been cut by a kill
                     try:
-                        yield Row(*msgspec.json.decode(line, type=tuple[Any, ...]))
-                    except (TypeError, msgspec.MsgspecError) as error:
-                        raise self._wrong(
-                            "output", f"a row is [key, count, id] or [key, count, id, batch]: {line!r}"
-                        ) from error
+                        one = _DECODER.decode(line)
+                    except msgspec.MsgspecError:
+                        yield line
+                    else:
+                        yield Row(one.key, one.count, one.id, one.batch)
 
     def progress(self, folder: Path) -> object:
         """Returns what changes as long as something happens."""

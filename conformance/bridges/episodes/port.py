@@ -274,6 +274,9 @@ class ProgramJob(EpisodePort):
         return struck and not self._survives
 
     def _over(self, status: JobStatus, cause: str = "") -> None:
+        # A program that has damaged its output may end with status 0.
+        if status is not JobStatus.FAILED and (unreadable := self._adapter.unreadable(self._folder)):
+            status, cause = JobStatus.FAILED, unreadable
         self._status = status
         if status is JobStatus.FINISHED:
             (self._run / "finished").touch()

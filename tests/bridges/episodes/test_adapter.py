@@ -41,9 +41,18 @@ def test_rows_are_lists_and_a_line_that_was_cut_is_none(tmp_path: Path) -> None:
     (tmp_path / "out" / "a").write_text("[1, 2, 3]\n[1, 2, 4, 7]\n[1, 2", encoding="utf-8")
     adapter = speaking(tmp_path, json.dumps({"name": "x", "rows": "out/*"}))
     assert adapter.rows(tmp_path) == (Row(1, 2, 3), Row(1, 2, 4, 7))
-    (tmp_path / "out" / "a").write_text("{}\n", encoding="utf-8")
-    with pytest.raises(UnusableImplementation, match="a row is"):
-        adapter.rows(tmp_path)
+    assert adapter.unreadable(tmp_path) == ""
+
+
+@pytest.mark.parametrize("line", ["{}", "[1, 2]", '[1, 2, "3"]', "[1, 2, 3, 4, 5]", "\0[1, 2, 3]"])
+def test_a_line_that_is_no_row_is_named_and_the_others_are_read(tmp_path: Path, line: str) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "a").write_text(f'["k", 2, 3]\n{line}\n[1, 2, 4, 7]\n', encoding="utf-8")
+    adapter = speaking(tmp_path, json.dumps({"name": "x", "rows": "out/*"}))
+    assert adapter.rows(tmp_path) == (Row("k", 2, 3), Row(1, 2, 4, 7))
+    assert adapter.unreadable(tmp_path) == (
+        f"a line of its output is no row [key, count, id] or [key, count, id, batch]: {(line + chr(10)).encode()!r}"
+    )
 
 
 def test_a_command_that_fails_says_what_it_printed(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -109,7 +110,7 @@ def test_an_honest_engine_passes_and_its_restores_are_counted(tmp_path: Path) ->
 
 
 def test_a_failure_is_run_again_reduced_and_kept(tmp_path: Path) -> None:
-    with tiny("cut", "doubled", 0.5) as engine:
+    with tiny("cut", "doubled") as engine:
         of, tally = _Few(engine, tmp_path), Tally()
         list(of.search("", 1, tally))
     (failure,) = tally.failures
@@ -134,7 +135,7 @@ class _Few(Episodes):
 
 
 def test_an_adapter_whose_plain_run_fails_is_accused_itself(tmp_path: Path) -> None:
-    with tiny("cut", "plain", 0.5) as engine, pytest.raises(UnusableImplementation, match="without any failure"):
+    with tiny("cut", "plain") as engine, pytest.raises(UnusableImplementation, match="without any failure"):
         Episodes(engine, tmp_path).check()
 
 
@@ -206,7 +207,7 @@ def test_evidence_that_was_kept_is_still_there_when_the_command_has_ended(
 
 
 def test_a_kept_episode_is_run_again(tmp_path: Path) -> None:
-    with tiny("cut", "state", 0.5) as engine:
+    with tiny("cut", "state") as engine:
         of, tally = _Few(engine, tmp_path), Tally()
         list(of.search("", 1, tally))
         episode = read_episode(tally.failures[0].folder / "episode.json")
@@ -225,7 +226,7 @@ TWO_LIVES = (
 
 def _on_bytewax(root: Path) -> Result:
     pytest.importorskip("bytewax", reason="pip install '.[bytewax]'")
-    engine = Engine(BYTEWAX, 3.0)
+    engine = Engine(BYTEWAX)
     try:
         of = Episodes(engine, root)
         config = replace(plain(of.description).config, parallelism=1, knobs=KNOBS)
@@ -255,3 +256,16 @@ def test_a_bug_in_a_job_on_bytewax_is_found(
 ) -> None:
     monkeypatch.setenv("EPISODE_BUG", bug)
     assert _on_bytewax(tmp_path).slug == slug
+
+
+STALE = ROOT / "reports" / "bytewax-findings" / "stale-state" / "stale.py"
+
+
+@pytest.mark.parametrize(
+    ("control", "status", "count"), [((), 1, 2), (("control",), 0, 1)], ids=["as it is", "control"]
+)
+def test_bytewax_takes_a_state_again_that_was_undone(control: tuple[str, ...], status: int, count: int) -> None:
+    """A release that has mended this lets the test fail: then the page says so."""
+    pytest.importorskip("bytewax", reason="pip install '.[bytewax]'")
+    done = subprocess.run([sys.executable, "-B", STALE, *control], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (status, f"there is 1 record of the key, and its last count is {count}\n")

@@ -18,7 +18,7 @@ from typing import Any
 MODES = {"cut": "exactly-once", "two-phase": "exactly-once", "batches": "once-per-batch", "appends": "at-least-once"}
 BUGS = ("", "lost", "doubled", "state", "vanishes", "refuses", "changes", "invents", "repeats", "no-checkpoint",
         "early", "crashes", "plain", "hangs", "skips", "renames", "restarts", "gives up",
-        "no savepoint", "no choice")  # fmt: skip
+        "no savepoint", "no choice", "damages")  # fmt: skip
 SELDOM = 1000
 """With so many records between two checkpoints, there is none either when nothing is left to be read."""
 RESTARTS = ("restarts", "gives up")
@@ -36,7 +36,8 @@ def main() -> None:
                     "restarts": BUG in RESTARTS}  # fmt: skip
         places = ["source", "count", "count-snapshot", "sink-before", "sink-after", "notice"]
         print(json.dumps({"name": f"tiny {MODE}", "promises": promises, "places": places, "rows": "out/*.jsonl",
-                          "progress": "out/*.jsonl", "checkpoints": True, "knobs": {"every": [1, 4, 16]}}))  # fmt: skip
+                          "progress": "out/*.jsonl", "checkpoints": True, "start_seconds": 10,
+                          "knobs": {"every": [1, 4, 16]}}))  # fmt: skip
     elif COMMAND == "prepare":
         (Path(REST[0]) / "out").mkdir()
     elif COMMAND == "command":
@@ -82,7 +83,6 @@ class Job:
             points.restored()
             state = json.loads((folder / "checkpoint.json").read_text())
         self.state = state
-        (folder / "stop").unlink(missing_ok=True)
         if BUG == "plain":
             state["offsets"][0] += 1
         if self.has_state and BUG in ("lost", "doubled"):
@@ -105,15 +105,16 @@ class Job:
     def run(self) -> None:
         since = 0
         while True:
-            if (self.folder / "stop").exists():
-                if BUG != "no savepoint":
-                    self.checkpoint()
-                return
             if (self.folder / "asked").exists():
                 if BUG != "no choice":
                     self.checkpoint()
                 (self.folder / "asked").unlink()
             rows, ended = self.read()
+            if not rows and (self.folder / "stop").exists():
+                (self.folder / "stop").unlink()
+                if BUG != "no savepoint":
+                    self.checkpoint()
+                return
             for split, one in rows:
                 self.points.here("count")
                 key = str(one["key"])
@@ -132,6 +133,9 @@ class Job:
                 since = 0
             if ended:
                 self.checkpoint()
+                if BUG == "damages" and self.has_state:
+                    with (self.folder / "out" / "all.jsonl").open("a") as file:
+                        file.write("\0\0\0[0, 1, 1]\n")
                 if BUG == "invents" and self.has_state:
                     self.write([0, 1, 999_999])
                     self.checkpoint()
