@@ -13,6 +13,7 @@ import click
 from conformance import reporting
 from conformance.cli.destinations import TO_FILE, TO_FOLDER
 from conformance.cli.options import notes, out, seed_option
+from conformance.driver import Kind
 from conformance.ports import UnusableImplementation, find_implementation
 from conformance.ports.episodes import EpisodesImplementation
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, INTERRUPTED, VIOLATION
@@ -122,6 +123,7 @@ def _run(adapter: str, count: int, seed: str, folder: Path, reduces: bool, repor
         words = ["conformance", "episodes", adapter, "--episodes", str(count), "--seed", seed]
         words += [] if reduces else ["--no-reduction"]
         command = shlex.join([*words, "--report", str(report_path)])
-        page = reporting.episode_page(tally, of.description, command, [one.slug for one in of.program.properties])
+        rules = [one.slug for one in of.program.properties if one.kind is not Kind.SOMETIMES]
+        page = reporting.episode_page(tally, of.description, command, rules)
         write_text(report_path, page)
     return tally

@@ -15,7 +15,10 @@ from conformance.episodes.ledger import EpisodeLedger
 from conformance.episodes.steps import STEPS
 from conformance.ports.episodes import EpisodePort
 
-__all__ = ["COMPONENT", "EpisodeConfig"]
+__all__ = ["COMPONENT", "RESTORES", "EpisodeConfig"]
+
+RESTORES = "a-life-begins-from-recovery-data"
+"""The situation without which episodes say little of an engine."""
 
 COMPONENT = Component(
     name="episode",

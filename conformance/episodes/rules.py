@@ -21,7 +21,7 @@ LOST, CORRUPTED, STUCK, DUPLICATED = (
     FailureClass.LOST, FailureClass.CORRUPTED, FailureClass.STUCK, FailureClass.DUPLICATED
 )  # fmt: skip
 RULES = Rules[EpisodeLedger]("episode", answers_property("episode"))
-rule, adopt = RULES.rule, RULES.adopt
+rule, goal, adopt = RULES.rule, RULES.goal, RULES.adopt
 Rows = Seen[Sequence[Row], int]
 
 
@@ -54,6 +54,12 @@ def a_life_that_restores_completes_a_checkpoint(ledger: EpisodeLedger, seen: See
     if one.completed <= 0:
         return Broken(STUCK, "a life that was restored and has finished has completed a checkpoint", "it has not")
     return True
+
+
+@goal(steps.life)
+def a_life_begins_from_recovery_data(ledger: EpisodeLedger, seen: Seen[Life]) -> bool:
+    """A life was restored from recovery data."""
+    return bool(seen.value.restored)
 
 
 @rule(steps.life, invariant="E-8")

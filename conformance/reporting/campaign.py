@@ -74,6 +74,7 @@ def campaign_verdicts(
     differences = sorted(result.differences, key=lambda one: place(one.component))
     remarks = [*_lost(lost), *_differences(differences, result.plan.baseline)]
     remarks += [*_sought(result), *claims_remarks(tried), *map(Remark, unfinished)]
+    remarks += _episodes(result)
     for name, now in standings.items():
         remarks += standing_remarks(name, now)
     return Verdicts(tried, tuple(remarks), reports, components)
@@ -127,6 +128,25 @@ def _sought(result: CampaignResult) -> list[Remark]:
             "was run no longer, unless others were compared with it."
         )
     ]
+
+
+def restores(result: CampaignResult) -> int:
+    """Return in how many episodes of a campaign a life was seen that was restored from recovery data."""
+    from conformance.episodes import RESTORES  # only such a campaign loads what judges them
+
+    parts = [part for one in result.implementations for part in one.components]
+    return sum(judged.scenarios for part in parts for judged in part.properties if judged.slug == RESTORES)
+
+
+def _episodes(result: CampaignResult) -> list[Remark]:
+    """Say what the result of a campaign of episodes is worth."""
+    if not result.plan.of_episodes:
+        return []
+    seen = restores(result)
+    restored = f"In {counted(seen, 'episode')} the last life was restored from recovery data."
+    if not seen:
+        restored = "No life was restored from recovery data, so nothing was put to the test."
+    return [Remark(f"{restored} Two runs of an episode need not be alike: another campaign may find more, or less.")]
 
 
 def _differences(differences: Sequence[DifferenceResult], baseline: str) -> list[Remark]:

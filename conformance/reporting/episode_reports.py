@@ -9,18 +9,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
 from conformance.campaigns import ADAPTER_SCHEME
 from conformance.driver import Components
 from conformance.engines import Found
 from conformance.reporting.bug_report import report_folder_name, this_environment
 from conformance.reporting.counts import counted
+from conformance.reporting.episodes import job_words
 from conformance.reporting.markdown import cell, table
-from conformance.reporting.specification import rule_text, specification_reference
-from conformance.reporting.words import failure_class_in_words, step_in_words, value_in_words
+from conformance.reporting.words import failure_class_in_words, step_in_words
 from conformance.scenarios import encode_scenario
-from conformance.system.text import markdown_block, markdown_code
+from conformance.system.text import markdown_block
 from conformance.system.writing import write_folder
 
 EVIDENCE = "evidence"
@@ -67,9 +65,6 @@ def _link(one: str, other: str) -> None:
 def _text(name: str, found: Found, components: Components, has_evidence: bool) -> str:
     component = components[found.scenario.component]
     judged = next(one for one in component.properties if one.slug in (found.slug, *one.formerly))
-    config = msgspec.to_builtins(found.scenario.config)
-    settings = ", ".join(f"`{key}` = {cell(value_in_words(value))}" for key, value in config.items() if value)
-    rule = rule_text(judged.component, judged.invariant) if judged.invariant else None
     parts = [
         f"# Episode: “{found.slug.replace('-', ' ')}” does not hold ({cell(found.failure_class)})",
         f"**{cell(name)}** breaks this property in {counted(found.count, 'episode')}"
@@ -79,7 +74,7 @@ def _text(name: str, found: Found, components: Components, has_evidence: bool) -
         "Two runs of an episode need not be alike: behind what was observed stands how often it failed again in the"
         " same way. Nothing was run for this report.",
         "## The smallest episode known",
-        f"Configuration: {settings}.",
+        f"The job: {cell(job_words(found.scenario.config))}.",
         "\n".join(f"{at}. {cell(step_in_words(step, component))}" for at, step in enumerate(found.scenario.steps, 1)),
         "Then the last life reads everything to the end, and finishes.",
         "## Run it again",
@@ -99,7 +94,7 @@ def _text(name: str, found: Found, components: Components, has_evidence: bool) -
         "## The property",
         f"`{judged.slug}`, failure class **{cell(found.failure_class)}**: "
         f"{cell(failure_class_in_words(found.failure_class))}.",
-        *([f"{markdown_code(specification_reference(judged))}: {rule}"] if rule else []),
+        *([f"Rule {judged.invariant}: `conformance docs episodes`."] if judged.invariant else []),
         "## Environment",
         table(("", ""), [(key, cell(value)) for key, value in this_environment(name).items()]),
     ]  # fmt: skip

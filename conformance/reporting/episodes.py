@@ -13,6 +13,7 @@ from conformance.reporting.markdown import cell
 from conformance.system.text import neutral_line
 
 if TYPE_CHECKING:  # its component is imported only by the command that needs it
+    from conformance.episodes import EpisodeConfig
     from conformance.episodes.running import Failure, Tally
 
 Row = tuple[str, str]
@@ -62,10 +63,14 @@ def failure_lines(one: Failure) -> Iterator[str]:
 def steps_of(one: Failure) -> Iterator[str]:
     """Yields the smallest known episode."""
     episode = one.episode if one.reduction is None else one.reduction.episode
-    config = episode.config
-    knobs = ", ".join(f"{name} {value}" for name, value in config.knobs.items())
-    yield f"splits {config.splits}, parallelism {config.parallelism}, keys {config.keys}; {knobs or 'no knobs'}"
+    yield job_words(episode.config)
     yield from (json.dumps(msgspec.to_builtins(step)) for step in episode.steps)
+
+
+def job_words(config: EpisodeConfig) -> str:
+    """Returns the job of an episode and its knobs. What the adapter has promised is left out."""
+    knobs = ", ".join(f"{name} {value}" for name, value in config.knobs.items())
+    return f"splits {config.splits}, parallelism {config.parallelism}, keys {config.keys}; {knobs or 'no knobs'}"
 
 
 def episode_page(tally: Tally, description: Description, command: str, exercised: Sequence[str]) -> str:

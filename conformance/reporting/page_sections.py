@@ -21,6 +21,7 @@ from conformance.reporting.claims import unclaimed_in_words
 from conformance.reporting.columns import Column, Judged, Word, by_component
 from conformance.reporting.counts import count, counted
 from conformance.reporting.episode_reports import EVIDENCE, again_command
+from conformance.reporting.episodes import job_words
 from conformance.reporting.exercise import NO_RECOVERY, exercise_table
 from conformance.reporting.markdown import Report, ticket_address
 from conformance.reporting.page_drawing import Chart, Drawing, chart_of, drawing_of
@@ -256,6 +257,8 @@ def _rule(judged: Property | None) -> Rule | None:
 
 
 def _config(found: Found) -> str:
+    if found.scenario.component == EPISODE:
+        return job_words(found.scenario.config)
     config: dict[str, object] = msgspec.to_builtins(found.scenario.config)
     return ", ".join(
         f"{name.replace('_', ' ')} {'none' if value is None else value_in_words(value)}"

@@ -28,7 +28,9 @@ from conformance.episodes import EpisodeConfig, running, steps
 from conformance.episodes.drawing import Episode
 from conformance.ports.episodes import Description
 from conformance.ports.registry import registered_names
+from conformance.reporting.campaign import restores
 from conformance.reporting.console import CarefulConsole
+from conformance.reporting.status import INCONCLUSIVE, VIOLATION
 from tests.bridges.episodes.tiny import command
 
 pytestmark = pytest.mark.skipif(
@@ -64,15 +66,15 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[Path | None]:
     return every
 
 
-def reported(result: CampaignResult, folder: Path) -> str:
-    """What a pipe shows of a result, with its page and folders in `folder/report`."""
+def reported(result: CampaignResult, folder: Path) -> tuple[int, str]:
+    """The exit status, and what a pipe shows of a result, with its page and folders in `folder/report`."""
     console = CarefulConsole(file=io.StringIO(), width=80)
-    reporting.conclude_campaign(console, result, folder / "report", (), home=folder)
+    status = reporting.conclude_campaign(console, result, folder / "report", (), home=folder)
     assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return status, console.file.getvalue()
 
 
-def test_an_honest_engine_conforms(tmp_path: Path, ran: list[Path | None]) -> None:
+def test_an_engine_that_was_not_restored_is_not_said_to_conform(tmp_path: Path, ran: list[Path | None]) -> None:
     plan = plan_of("two-phase", episodes=1)
     assert (plan.components, plan.block, plan.of_episodes) == (("episode",), 1, True)
     result = campaigns.start(tmp_path / "c", plan, Inline())
@@ -80,6 +82,10 @@ def test_an_honest_engine_conforms(tmp_path: Path, ran: list[Path | None]) -> No
     assert (part.scenarios, part.findings, len(ran)) == (1, (), 1)
     assert campaigns.load(tmp_path / "c") == result
     assert not list((tmp_path / "c" / "evidence").iterdir())
+    status, text = reported(result, tmp_path / "c")
+    assert status == INCONCLUSIVE
+    assert "No life was restored from recovery data, so nothing was put to the test." in text
+    assert restores(result) == 0
 
 
 def test_a_finding_keeps_its_evidence_and_no_report_runs_it_again(tmp_path: Path, ran: list[Path | None]) -> None:
@@ -92,7 +98,8 @@ def test_a_finding_keeps_its_evidence_and_no_report_runs_it_again(tmp_path: Path
     assert len(ran) == 4  # two that were drawn, one of them once more, and what it was reduced to
     assert {one.name for one in (folder / "evidence" / "0").iterdir()} == {"episode-0000", "episode-0001"}
 
-    text = reported(campaigns.load(folder), folder)
+    status, text = reported(campaigns.load(folder), folder)
+    assert status == VIOLATION
     (report,) = (one for one in (folder / "report").iterdir() if one.is_dir())
     again = f"conformance episodes '{shlex.join(command('cut', 'plain'))}' --again"
     assert f"again: {again} {report / 'scenario.json'}" in text

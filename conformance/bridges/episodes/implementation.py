@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 from conformance.bridges.episodes.adapter import Adapter
@@ -13,6 +14,7 @@ from conformance.bridges.episodes.port import ProgramJob
 from conformance.ports import Capability, UnusableImplementation
 from conformance.ports.episodes import Description, EpisodeJob, EpisodesImplementation
 from conformance.ports.implementation import Factory
+from conformance.system.folders import scratch
 
 PATIENCE = 15.0
 """After how many seconds without progress waiting ends, which accuses nobody."""
@@ -27,7 +29,8 @@ class Episodes(EpisodesImplementation):
         self._adapter = Adapter(command)
         self._host = Host(self._adapter.host)
         self._patience = patience
-        self._own: tempfile.TemporaryDirectory[str] | None = None
+        self._own = ExitStack()
+        self._place: Path | None = None
         self._newest: Path | None = None
         self._live: ProgramJob | None = None
         self.name = f"episodes:{shlex.join(command)}"
@@ -65,9 +68,8 @@ class Episodes(EpisodesImplementation):
             self._live.release()
             self._live = None
         self._host.close()
-        if self._own is not None:
-            self._own.cleanup()
-            self._own = None
+        self._own.close()
+        self._place = None
 
     def _make(self, config: EpisodeJob) -> ProgramJob:
         if self._live is not None:  # a run that has failed is not drained
@@ -85,9 +87,9 @@ class Episodes(EpisodesImplementation):
     def _fresh(self) -> Path:
         root = self.root
         if root is None:
-            if self._own is None:
-                self._own = tempfile.TemporaryDirectory(prefix="episodes-")
-            root = Path(self._own.name)
+            if self._place is None:
+                self._place = self._own.enter_context(scratch("conformance-episodes-"))
+            root = self._place
         root.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(prefix="run-", dir=root)).resolve()
 
