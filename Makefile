@@ -86,7 +86,7 @@ test: STEPS := 100000
 test: TAKES := make test: about 10 minutes on two idle cores, without the installation.
 # Many tests start processes. Compiled once, each of them starts in half the time, also if Python may not write bytecode.
 test: campaign ## the test command: a small campaign, then every test that needs no JDK and no patience
-	$(BIN)/python -m compileall -q conformance reference_impl strategies tests
+	$(BIN)/python -m compileall -q -j 0 conformance reference_impl strategies tests
 	$(PYTEST)
 	@echo "Not run: flink (make test-flink), slow (make nightly), benchmark (make bench)."
 

@@ -34,7 +34,7 @@ def test_the_kind_that_takes_longest_comes_first_and_the_sum_last():
     ]
 
 
-@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("workers", [1, pytest.param(0, marks=pytest.mark.slow)])
 def test_what_a_worker_has_counted_comes_into_the_table(tmp_path: Path, workers: int):
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_x.py").write_text("def test_it(): sum(range(10))\n", encoding="utf-8")

@@ -207,6 +207,7 @@ def test_a_worker_without_a_temporary_folder_ends_the_campaign(runner, tmp_path,
     assert cure + folder in said
 
 
+@pytest.mark.slow  # a run of pytest
 def test_pytest_reports_a_failure_although_no_bug_report_could_be_written(tmp_path):
     with small_disk(tmp_path / "disk") as disk:
         fill(disk)

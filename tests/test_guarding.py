@@ -98,6 +98,7 @@ def test_a_known_bug_that_ends_its_process_says_where():
     assert ", flush of this scenario:\n" in done.stderr
 
 
+@pytest.mark.slow  # it waits
 def test_the_suite_may_take_as_long_as_it_needs():
     """It tries operator mutants of the reference after what is not its own."""
     arguments = ("--scenarios", "20", "--step-seconds", "0.5", "--operators", "2", "--component", "deque")
@@ -105,6 +106,7 @@ def test_the_suite_may_take_as_long_as_it_needs():
     assert done.returncode in (0, 1), done.stderr
 
 
+@pytest.mark.slow  # it waits for a limit; others are tried by default
 def test_what_a_property_is_compared_with_has_limits_too():
     against = ("--against", f"{HERE}swallows_the_alarm", "--component", "subpartition", "--step-seconds", "1")
     done = conformance("explain", "sequence-numbers-have-no-gaps", *against)

@@ -119,7 +119,8 @@ def slugs(program: Program, seed: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "component", "expected"), [pytest.param(*rest, id=name) for name, *rest in BREAKAGES]
+    ("old", "new", "component", "expected"),
+    [pytest.param(*rest, id=name, marks=[pytest.mark.slow] * (at % 2)) for at, (name, *rest) in enumerate(BREAKAGES)],
 )
 def test_a_bug_in_the_example_is_found(tmp_path, old, new, component, expected):
     source = ADAPTER.read_text(encoding="utf-8")

@@ -138,6 +138,7 @@ def test_progress_counts_over_all_implementations(tmp_path):
 
 
 # ---- goals -----------------------------------------------------------------------------------------------------------
+@pytest.mark.slow  # three campaigns
 def test_steps_are_reached_with_few_blocks_and_every_runner_ends_after_the_same(tmp_path, monkeypatch):
     """Where a round ends depends on no runner and on no wave: only then it is asked whether the goal is reached."""
     plan = make_plan("s", NAMES[:1], steps=1000, block=5)
@@ -160,6 +161,7 @@ def test_a_goal_in_steps_is_not_missed_by_much(tmp_path):
     assert 5000 <= steps < 6000
 
 
+@pytest.mark.slow  # three campaigns
 def test_a_goal_in_steps_ends_also_if_nothing_works(tmp_path):
     plan = make_plan("s", ["tests.implementations:NothingToMake"], steps=20, block=10, budget=0)
     result = start(tmp_path / "c", plan, Inline())

@@ -242,7 +242,7 @@ def changed(data: bytes, column: str, values: list[Any]) -> pa.Table:
     return table.set_column(table.schema.get_field_index(column), column, pa.array(values[: table.num_rows]))
 
 
-@pytest.mark.parametrize("ended", [True, False])
+@pytest.mark.parametrize("ended", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [WAVE_FILE, SUM_FILE])
 def test_the_cure_of_a_damaged_wave_works(folder, ended, name, capsys):
     before = (folder / "result.json").read_bytes()
@@ -307,6 +307,7 @@ def test_a_result_is_compared_with_the_waves_that_are_there(folder, capsys):
     assert "scenarios: 60, and the blocks have 0. Delete this file" in capsys.readouterr().err
 
 
+@pytest.mark.slow  # a campaign of its own
 def test_a_result_without_what_it_was_made_of_is_shown_with_a_remark(folder, capsys):
     """A result alone can be read, with the note that nothing was compared."""
     whole = (folder / "result.json").read_bytes()

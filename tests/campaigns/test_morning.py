@@ -233,6 +233,7 @@ def test_a_check_has_a_summary_too(tmp_path):
     assert "### Since" not in text
 
 
+@pytest.mark.slow  # another campaign; one that has ended is tried by default
 def test_a_stopped_campaign_has_its_page_with_all_of_this(tmp_path, whole):
     folder = stopped(tmp_path / "stopped", other_goal(), 2)
     summary, ctrf = tmp_path / "summary.md", tmp_path / "ctrf.json"

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from conformance.campaigns.spark_packages import pack
 from conformance.components import COMPONENTS
 from conformance.engines.corpus import corpus_files
@@ -31,6 +33,7 @@ for name in ("known-bug:B-01", "legal-variant:V-R2"):
 """
 
 
+@pytest.mark.slow  # a search from the packages of Spark
 def test_all_that_a_search_needs_is_in_the_zip(tmp_path):
     path = pack(tmp_path / "packages.zip")
     done = subprocess.run(

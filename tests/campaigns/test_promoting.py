@@ -37,7 +37,9 @@ def reported(folder):
     return folder
 
 
-@pytest.mark.parametrize("by", ["folder", "path", "digits", "id"])
+@pytest.mark.parametrize(
+    "by", ["folder", "id", *(pytest.param(one, marks=pytest.mark.slow) for one in ("path", "digits"))]
+)
 def test_a_finding_is_named_as_a_person_knows_it_and_keeps_its_ticket(by, reported, tmp_path, capsys):
     name, number = finding_of(reported)
     named = {
@@ -175,6 +177,7 @@ def test_what_is_not_built_in_runs_only_if_it_is_named(whole, tmp_path):
         promote(named, number, "T-1", tmp_path, [stranger.name])
 
 
+@pytest.mark.slow  # a campaign of its own
 def test_a_scenario_that_the_search_alone_has_shortened_is_as_the_result_has_it(tmp_path):
     """What is promoted from a campaign that reduces is a smallest scenario: the corpus of the suite has the same."""
     plan = make_plan("promoted", [BUG], ["subpartition"], scenarios=200, block=200)

@@ -104,6 +104,7 @@ def nowhere(name: str) -> Implementation:
     raise UnusableImplementation("it is not there")
 
 
+@pytest.mark.slow  # a campaign of its own
 def test_an_implementation_that_cannot_be_made_is_an_error_and_no_finding(cases):
     with pytest.raises(UnusableImplementation):
         reduced(Inline(Names(nowhere)), cases)
@@ -132,6 +133,7 @@ def test_a_failure_whose_worker_was_killed_is_reduced_again(cases, findings, mon
     assert len(killed) == ATTEMPTS - 1
 
 
+@pytest.mark.slow  # one that dies once is reduced by default
 def test_a_failure_whose_worker_dies_each_time_is_shown_as_it_was_found(cases, findings, monkeypatch):
     killing(monkeypatch, ATTEMPTS)
     first, *others = reduced(Processes(1), cases)
@@ -202,6 +204,7 @@ def test_a_finding_is_confirmed_in_another_process_or_says_that_it_is_not(cases,
         worker.close()
 
 
+@pytest.mark.slow  # two campaigns
 def test_findings_have_the_same_likely_causes_in_every_process(findings, monkeypatch):
     work, function = Findings(NAME, tuple(findings)), Grouping(PLAN)
     here = grouped(PLAN, Names(), work)

@@ -105,7 +105,7 @@ def findings_of(folder: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in found}
 
 
-@pytest.mark.parametrize("kept", [1, 2])
+@pytest.mark.parametrize("kept", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_driver_that_is_killed_while_it_reduces_loses_what_was_in_flight(kept, tmp_path, undisturbed):
     """One of two findings is kept, or both, and no group of them."""
     folder = killed(tmp_path / "campaign", "processes", 8, kept)
@@ -133,7 +133,9 @@ def files_of(folder: Path, number: int) -> list[Path]:
     return [path for path in home_of(folder, number).rglob("*") if path.is_file()]
 
 
-@pytest.mark.parametrize("missing", [[0], [1, 2], [2, 4], [7]])
+@pytest.mark.parametrize(
+    "missing", [[1, 2], *(pytest.param(one, marks=pytest.mark.slow) for one in ([0], [2, 4], [7]))]
+)
 def test_a_wave_that_somebody_deleted_is_run_again_and_the_others_are_not(missing, tmp_path, monkeypatch, undisturbed):
     """A wave that was run again may have the blocks of several that are missing."""
     folder = tmp_path / "campaign"
@@ -246,6 +248,7 @@ def test_two_drivers_do_not_share_a_folder(folder):
     assert holder(folder) is None
 
 
+@pytest.mark.slow  # a campaign and four commands
 def test_the_status_says_how_far_it_is_and_how_to_go_on(tmp_path, capsys):
     folder = killed(tmp_path / "campaign", "processes", 6)
     with pytest.raises(SystemExit) as ended:
@@ -281,6 +284,7 @@ def test_the_scenario_that_kills_its_process_is_found_and_the_rest_counts(tmp_pa
     assert found.scenario.steps
 
 
+@pytest.mark.slow  # it waits; one that ends its process is found by default
 def test_a_scenario_that_hangs_is_a_finding(tmp_path):
     names = ["reference", "tests.campaigns.dying:hanging"]
     plan = make_plan("hang", names, ["deque"], scenarios=1, block=1, budget=0, scenario_seconds=0.2)
@@ -289,6 +293,7 @@ def test_a_scenario_that_hangs_is_a_finding(tmp_path):
     assert found.failure_class == "hung"
 
 
+@pytest.mark.slow  # a campaign of its own; others are killed by default
 def test_an_inline_campaign_is_not_ended_in_silence(tmp_path, monkeypatch):
     """It ended with status 0 and no word."""
     monkeypatch.setattr(lasting, "MOST", 2)  # each is a new process

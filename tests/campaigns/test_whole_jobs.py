@@ -48,6 +48,7 @@ def topology(config: PipelineScenarioConfig) -> object:
     return tuple(one.kind for one in config.vertices), config.edges
 
 
+@pytest.mark.slow  # hundreds of whole jobs
 def test_a_campaign_draws_every_topology_rescale_plan_design_setting_and_failure():
     """Drawn as in a campaign, without the drains, which need not be run to see what was drawn."""
     search = Search(Program(PIPELINE, find_implementation("reference")))

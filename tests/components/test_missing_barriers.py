@@ -13,6 +13,8 @@ from conformance.ports import Capability, CheckpointReason, find_implementation
 SLUG = "a-missing-recovery-barrier-declines-the-checkpoint"
 FIRST_DESIGN = (Capability.NOT_READY_WITHOUT_BARRIER,)
 CHANNELS = ("gate", "local-channel", "remote-channel")
+QUICK = [pytest.param("gate", marks=pytest.mark.slow), *CHANNELS[1:]]
+"""A gate takes as long as three channels."""
 
 
 def failed(component, implementation, assume):
@@ -31,11 +33,11 @@ def test_an_engine_of_the_first_design_is_judged_by_it(component):
     assert failed(component, find_implementation("known-bug:B-63b"), FIRST_DESIGN) == []
 
 
-@pytest.mark.parametrize("component", CHANNELS)
+@pytest.mark.parametrize("component", QUICK)
 def test_an_engine_that_claims_the_first_design_and_has_the_final_one_is_accused(component):
     assert SLUG in failed(component, find_implementation("reference"), FIRST_DESIGN)
 
 
-@pytest.mark.parametrize("component", CHANNELS)
+@pytest.mark.parametrize("component", QUICK)
 def test_without_the_claim_the_first_design_is_accused(component):
     assert SLUG in failed(component, find_implementation("known-bug:B-63b"), ())

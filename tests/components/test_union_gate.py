@@ -62,7 +62,11 @@ def violation(part, steps, recovery=Recovery.NONE, gates=TWO):
     return None if run.violation is None else (run.violation.property.slug, run.violation.broken.failure_class)
 
 
-@pytest.mark.parametrize("part", [PollsUntilItFindsSomething, STAYS_AVAILABLE], ids=["goes on", "stays available"])
+@pytest.mark.parametrize(
+    "part",
+    [pytest.param(PollsUntilItFindsSomething, marks=pytest.mark.slow), STAYS_AVAILABLE],
+    ids=["goes on", "stays available"],
+)
 def test_other_ways_to_be_right_are_accepted(part):
     search = Search(program(part).pinned(SEVERAL_GATES))
     assert [

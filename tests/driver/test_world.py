@@ -22,7 +22,7 @@ def program(implementation=None) -> Program:
 def test_any_list_of_steps_is_a_scenario(component):
     ready = Program(COMPONENTS[component], made.reference())
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(scenarios(component))
     def check(scenario):
         run = run_scenario(ready, scenario.config, scenario.steps, record=True)

@@ -67,13 +67,14 @@ def test_the_results_are_those_of_this_process(apart):
     ("name", "signature", "said"),
     [
         ("exits_in_silence", FLUSH, "its process exited with status 0 (in the fair drain, at its step "),
-        ("exits", FLUSH, "it did not keep to the interface: SystemExit: 0"),
+        pytest.param("exits", FLUSH, "it did not keep to the interface: SystemExit: 0", marks=pytest.mark.slow),
         ("aborts", FLUSH, "its process was ended by SIGABRT (in the fair drain, at its step "),
         ("hangs", (ANSWERS, "hung", "flush"), "it did not return in time (in the fair drain, at its step "),
-        ("swallows_the_alarm", (ANSWERS, "hung", "flush"), "it did not return in time (in the fair drain, at its step"),
+        pytest.param("swallows_the_alarm", (ANSWERS, "hung", "flush"), "it did not return in time (in the fair drain",
+                     marks=pytest.mark.slow),
         ("leaks", FLUSH, "its process used too much memory ("),
     ],
-)
+)  # fmt: skip
 def test_harm_is_a_finding_with_its_scenario_and_step(apart, name, signature, said):
     found = checked(apart(name)).found
     assert [one.signature for one in found if one.signature[2] == "flush"] == [signature]
@@ -83,7 +84,10 @@ def test_harm_is_a_finding_with_its_scenario_and_step(apart, name, signature, sa
     assert "\x1b" not in one.observed
 
 
-@pytest.mark.parametrize(("name", "failure_class"), [("exits_in_finish", "crashed"), ("hangs_in_finish", "hung")])
+@pytest.mark.parametrize(
+    ("name", "failure_class"),
+    [pytest.param("exits_in_finish", "crashed", marks=pytest.mark.slow), ("hangs_in_finish", "hung")],
+)
 def test_an_operation_with_the_name_of_a_turn_is_an_operation(apart, name, failure_class):
     (one,) = (one for one in checked(apart(name)).found if one.signature[2] == "finish")
     assert one.signature == (ANSWERS, failure_class, "finish")
@@ -91,6 +95,7 @@ def test_an_operation_with_the_name_of_a_turn_is_an_operation(apart, name, failu
     assert "(at step 1, finish)" in one.observed
 
 
+@pytest.mark.slow  # many processes
 def test_the_scenario_that_ends_its_process_is_shortened_and_ends_it_again(apart, monkeypatch):
     monkeypatch.setattr(check_apart, "FEW", 48)
     implementation = apart("exits_late")
@@ -106,6 +111,7 @@ def test_the_scenario_that_ends_its_process_is_shortened_and_ends_it_again(apart
     assert all(one.outcome is not None for one in seen.history.entries)
 
 
+@pytest.mark.slow  # many processes
 def test_the_scenarios_before_and_after_it_count(apart):
     """One scenario ends its process now and then; the counts of the others are those of a harmless implementation."""
     rare = check_any(Program(SUBPARTITION, apart("exits_rarely")), "0", range(135))
@@ -130,6 +136,7 @@ def test_hypothesis_finds_the_end_of_its_process(apart):
     assert [one.signature for one in found] == [FLUSH]
 
 
+@pytest.mark.slow  # Hypothesis in another process; the end of its process is found by default
 def test_hypothesis_finds_a_bug_apart(apart):
     """Hypothesis may draw other scenarios there: it takes constants from the modules that are loaded."""
     there = check_any_with_hypothesis(Program(SUBPARTITION, apart("buggy")), 60, "0")
@@ -137,6 +144,7 @@ def test_hypothesis_finds_a_bug_apart(apart):
     assert [one.signature[:2] for one in there.found] == [one.signature[:2] for one in here.found]
 
 
+@pytest.mark.slow  # two searches
 def test_a_comparison_is_the_same_apart(apart):
     implementation = apart("buggy", against="reference")
     program = Program(SUBPARTITION, implementation)

@@ -72,6 +72,7 @@ def test_a_worker_names_it_too_and_so_do_what_is_printed_and_the_bug_report(tmp_
     assert "you seem to have `blocked-priority-local`" in (tmp_path / "index.html").read_text()
 
 
+@pytest.mark.slow  # a campaign of its own
 def test_the_result_of_a_campaign_names_it(tmp_path):
     plan = make_plan("0", ["tests.claiming:modest", "reference"], ["subpartition"], scenarios=60, block=60, budget=500)
     result = start(tmp_path / "campaign", plan, Inline())
@@ -100,6 +101,7 @@ NEVER_USED = "tests.claiming:refusing: claimed and never used: `faults`."
 REFUSING = make_plan("0", ["reference", "tests.claiming:refusing"], ["subpartition"], scenarios=300, block=150)
 
 
+@pytest.mark.slow  # a campaign of its own
 def test_a_campaign_reports_it_when_it_has_ended(tmp_path, capsys):
     folder, chosen = tmp_path / "campaign", ["--implementation", "tests.claiming:refusing"]
     start(folder, REFUSING, Inline())

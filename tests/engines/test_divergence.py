@@ -95,7 +95,7 @@ def test_the_older_design_parts_from_the_newer_one_where_neither_is_wrong():
 
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_the_reference_never_parts_from_itself(component):
-    comparison, _ = compared("reference", component=component, scenarios=40)
+    comparison, _ = compared("reference", component=component, scenarios=20)
     assert (comparison.divergences, comparison.at_violations, comparison.reason) == ((), (), "")
     assert comparison.compared > 0
 
@@ -143,6 +143,7 @@ def test_far_away_a_scenario_is_one_message():
     assert (far.messages, far.ports) == (60, 0)
 
 
+@pytest.mark.slow  # two searches
 def test_far_away_the_same_divergences_are_found():
     near, _ = compared("reference-recover-first")
     far, _ = compared(FarAway("reference-recover-first"))

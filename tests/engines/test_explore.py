@@ -34,8 +34,11 @@ SMALL = [
     ("assignment", {"rescales": 1, "questions": 1}),
     ("gate", {"gates": '[["remote"]]', "elements": 1, "recovery": "recover-first", "interleaving": "whole"}),
     ("gate", {"gates": '[["local"]]', "elements": 1, "recovery": "in-memory", "barriers": 0, "checkpoints": 0}),
-    ("gate", {"gates": '[["remote"]]', "elements": 1, "recovery": "pushed", "interleaving": "whole"}),
-]
+    pytest.param(
+        "gate", {"gates": '[["remote"]]', "elements": 1, "recovery": "pushed", "interleaving": "whole"},
+        marks=pytest.mark.slow(reason="as many states as the others together"),
+    ),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("component", "scope"), SMALL)
@@ -66,6 +69,7 @@ def test_no_minimal_scenario_is_shorter_than_the_optimum_of_its_configuration(bu
     assert optimum(find_known_bug(bug), minimal) == Optimum(len(minimal.steps), proved=True)
 
 
+@pytest.mark.slow  # an exploration of seconds
 def test_a_scenario_that_is_too_long_is_not_optimal():
     known, minimal = find_known_bug("B-01"), read_scenario(CORPUS / "B-01.json")
     longer = Scenario(minimal.component, minimal.config, (*minimal.steps[:1], *minimal.steps))

@@ -63,6 +63,7 @@ def test_a_failing_example_reads_like_a_program():
     assert "state.fair_drain()\nstate.teardown()" in text
 
 
+@pytest.mark.slow  # it shrinks for seconds
 def test_shrinking_gets_from_a_failing_step_to_a_failing_drain():
     machine = state_machine(Program(COMPONENTS["local-channel"], find_implementation("known-bug:B-06")))
     with pytest.raises(Violation) as caught:  # the example that fails first has seven steps, the last of them at fault

@@ -66,7 +66,7 @@ def test_two_processes_find_the_same(tmp_path):
     assert compared(many) == compared(by_one_process(*SUBPARTITION))
 
 
-@pytest.mark.parametrize("level", [0, 7])
+@pytest.mark.parametrize("level", [0, pytest.param(7, marks=pytest.mark.slow)])
 def test_an_exploration_that_was_killed_goes_on(tmp_path, level):
     command = [sys.executable, "-m", "tests.exploring.killed", str(tmp_path), str(level)]
     ended = subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
@@ -75,6 +75,7 @@ def test_an_exploration_that_was_killed_goes_on(tmp_path, level):
     assert compared(explore_into(tmp_path, explored(*DRAINS), Machine(1))) == compared(by_one_process(*DRAINS))
 
 
+@pytest.mark.slow  # an exploration of its own
 def test_what_does_not_count_is_removed(tmp_path):
     whole = explore_into(tmp_path, explored(*DRAINS), Machine(1), depth=12)
     for level in (6, 9):  # as if a level had been torn off, and later ones were of another time
@@ -107,6 +108,7 @@ def test_an_exploration_that_has_ended_is_read(tmp_path):
     assert {one: one.stat().st_mtime_ns for one in tmp_path.rglob("*") if one.name != "driver.lock"} == times
 
 
+@pytest.mark.slow  # an exploration of its own
 def test_a_limit_can_be_raised(tmp_path):
     assert explore_into(tmp_path, explored(*DRAINS), Machine(1), depth=4).depth == 4
     result = explore_into(tmp_path, explored(*DRAINS), Machine(1), depth=9)
@@ -131,6 +133,7 @@ def test_an_interrupted_exploration_says_what_is_missing_and_goes_on(tmp_path):
     assert compared(explore_into(tmp_path, what, Machine(1))) == compared(by_one_process(*DRAINS))
 
 
+@pytest.mark.slow  # an exploration of its own; it is killed in another way by default
 def test_a_process_that_is_killed_ends_the_exploration_which_goes_on(tmp_path):
     others = set(multiprocessing.active_children())
 

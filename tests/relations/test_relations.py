@@ -57,7 +57,9 @@ def served(name: str) -> str:
     return f"jsonl:{shlex.join([sys.executable, '-m', 'conformance.bridges.jsonl', 'serve', name])}"
 
 
-@pytest.mark.parametrize("name", REFERENCES)
+@pytest.mark.parametrize(
+    "name", [REFERENCES[0], *(pytest.param(one, marks=pytest.mark.slow) for one in REFERENCES[1:])]
+)
 @pytest.mark.parametrize("relation", NAMED.values(), ids=NAMED)
 def test_a_reference_keeps_every_relation(relation: Relation, name: str):
     subject = subject_of(find_implementation(name), relation.component, Releasing)
@@ -161,6 +163,7 @@ def test_a_user_has_a_test_for_each_relation():
     assert found.wasSuccessful()
 
 
+@pytest.mark.slow  # it shrinks for seconds; other relations are tried by default
 def test_a_test_of_a_user_fails_with_the_example():
     failed = {test.id().rpartition(".")[2]: text for test, text in results("known-bug:B-A30", "assignment").failures}
     assert list(failed) == ["test_earlier_questions_change_nothing"]

@@ -143,7 +143,7 @@ def test_a_history_keeps_to_its_schema(component):
     implementation = find_implementation("reference")
     validator = jsonschema.Draft202012Validator(codec.schemas()["history.schema.json"])
 
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=8, deadline=None)
     @given(scenarios(component))
     def check(scenario):
         text = encode_history(replay(scenario, implementation).history, "reference")

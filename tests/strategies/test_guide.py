@@ -34,11 +34,13 @@ def test_the_test_fails_with_the_example_that_is_shown(tmp_path, seed):
     assert SHOWN.text.strip() in printed
 
 
+@pytest.mark.slow  # a run of pytest; the failure is shown by default
 def test_the_repaired_reader_passes(tmp_path):
     done = run(tmp_path, RIGHT)
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow  # two runs of pytest; the failure is shown by default
 def test_the_example_that_is_shown_can_be_pasted(tmp_path):
     line = PASTED.text
     assert line.removeprefix("@example(").removesuffix(")\n") in SHOWN.text

@@ -49,14 +49,15 @@ def test_a_job_shrinks_to_one_edge_between_two_subtasks():
 
 @pytest.mark.parametrize(
     ("wanted", "least"),
-    [
+    [  # the first two by default: each takes seconds
         (lambda job: len({(one.producer, one.consumer) for one in job.edges}) < len(job.edges),
          "hash A(1) → B(1), hash A(1) → B(1)"),
         (lambda job: any(one.kind is EdgeKind.FORWARD and job.vertices[one.consumer].parallelism > 1
                          for one in job.edges), "forward A(2) → B(2)"),
-        (lambda job: len(job.vertices) == 4, "hash A(1) → D(1)"),
-        (lambda job: any(one.max_parallelism == one.parallelism for one in job.vertices), "hash A(1) → B(1)"),
-        (lambda job: not job.output_on_downstream, "hash A(1) → B(1)"),
+        pytest.param(lambda job: len(job.vertices) == 4, "hash A(1) → D(1)", marks=pytest.mark.slow),
+        pytest.param(lambda job: any(one.max_parallelism == one.parallelism for one in job.vertices),
+                     "hash A(1) → B(1)", marks=pytest.mark.slow),
+        pytest.param(lambda job: not job.output_on_downstream, "hash A(1) → B(1)", marks=pytest.mark.slow),
     ],
 )  # fmt: skip
 def test_a_job_shrinks_edge_by_edge(wanted, least):

@@ -78,6 +78,7 @@ def test_a_kind_that_there_is_not_is_refused():
 
 
 # ---- elements --------------------------------------------------------------------------------------------------------
+@pytest.mark.slow  # it shrinks for seconds
 def test_elements_shrink_to_those_that_are_needed():
     assert find(elements(), lambda found: True, settings=FOUND) == ()
     two = find(elements(), lambda found: sum(type(one) is Record for one in found) == 2, settings=FOUND)

@@ -85,10 +85,12 @@ def test_a_gate_that_cannot_be_is_refused():
 
 
 # ---- virtual channels ------------------------------------------------------------------------------------------------
+@pytest.mark.slow  # it shrinks for seconds; another shape is tried by default
 def test_state_shrinks_to_one_virtual_channel():
     assert find(virtual_states(NARROWER), lambda state: True, settings=FOUND) == (Virtual(0, 0, 0, (), 0),)
 
 
+@pytest.mark.slow  # it shrinks for seconds; another shape is tried by default
 def test_state_shrinks_to_the_smallest_record_all_of_which_is_input():
     def has_a_record(state):
         return any(isinstance(one, Record) for virtual in state for one in virtual.elements)

@@ -29,7 +29,7 @@ def counted(text: str) -> list[str]:
     [
         ("known-bug:B-D5", "deque"),
         pytest.param("known-bug:B-01", "subpartition", marks=pytest.mark.slow(reason="says the same of larger counts")),
-        ("reference-recover-first", "subpartition"),
+        pytest.param("reference-recover-first", "subpartition", marks=pytest.mark.slow(reason="another design")),
     ],
 )
 def test_the_same_scenarios_have_the_same_counts(name, component, tmp_path: Path, capsys):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 TESTS = """
 import pytest
 
@@ -16,6 +18,7 @@ def test_something(number, worker_id):
 """
 
 
+@pytest.mark.slow  # a run of pytest in two processes
 def test_one_process_runs_the_tests_of_a_group(tmp_path):
     (tmp_path / "test_grouped.py").write_text(TESTS)
     words = ["-q", "-n", "2", "--dist", "loadgroup", "-p", "no:checkpoint-conformance"]

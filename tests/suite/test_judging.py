@@ -159,6 +159,7 @@ TestMyEngine.settings = settings(phases=[Phase.PHASE], deadline=None, stateful_s
 """
 
 
+@pytest.mark.slow  # two runs of pytest
 def test_a_failing_example_is_run_again_by_another_process(tmp_path):
     (tmp_path / "toy_engine.py").write_text(f"{TOY}\n{NO_ELEMENTS}", encoding="utf-8")
     (tmp_path / "conftest.py").write_text(PROFILES, encoding="utf-8")
@@ -227,6 +228,7 @@ SHORT = "TestMyEngine.settings = settings(TestMyEngine.settings, stateful_step_c
 """To explain a failure, Hypothesis runs hundreds of other examples, and traces their lines."""
 
 
+@pytest.mark.slow  # a run of pytest for what documents have
 def test_the_tests_of_the_documents_explain_no_line_of_ours(tmp_path):
     (snippet,) = (one for one in re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL) if "judge" in one)
     (tmp_path / "toy_engine.py").write_text(f"{TOY}\n{NO_ELEMENTS}", encoding="utf-8")

@@ -113,6 +113,7 @@ def test_what_does_not_apply_says_why_and_what_was_not_asked_is_reported(tmp_pat
     )
 
 
+@pytest.mark.slow  # a run of pytest
 def test_a_search_without_its_properties_is_left_out(tmp_path):
     """It would pass although it has found a failure."""
     done = run(tmp_path, *SUITE, "--implementation", BUG, "--component", "subpartition", "-k", "test_search")
@@ -184,6 +185,7 @@ def test_what_was_deselected_is_pending_for_continuous_integration(tmp_path):
     assert results["summary"]["pending"] == len(results["tests"]) - 1
 
 
+@pytest.mark.slow  # a run of pytest
 def test_a_file_that_cannot_be_written_any_more_is_reported_and_is_no_success(tmp_path):
     (tmp_path / "conftest.py").write_text(
         "def pytest_runtest_teardown(item):\n    item.config.rootpath.joinpath('ctrf.json').mkdir(exist_ok=True)\n"
@@ -196,14 +198,14 @@ def test_a_file_that_cannot_be_written_any_more_is_reported_and_is_no_success(tm
     assert "ctrf.json" in done.stderr
 
 
-@pytest.mark.parametrize("module", [False, True])
+@pytest.mark.parametrize("module", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_repository_with_our_names_is_unaffected_without_our_options(module, foreign):
     done = run(foreign, "-q", "-p", "no:cacheprovider", module=module)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed" in done.stdout
 
 
-@pytest.mark.parametrize("module", [False, True])
+@pytest.mark.parametrize("module", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_with_our_options_both_paths_and_the_cure_are_named(module, foreign):
     options = (*SUITE, "--component", "deque", "--conformance-profile", "quick")
     done = run(foreign, *options, module=module)
@@ -267,6 +269,7 @@ def test_an_implementation_that_ends_its_process_fails_and_the_run_goes_on(tmp_p
     assert "\x1b" not in report.read_text()
 
 
+@pytest.mark.slow  # a run of pytest
 def test_an_implementation_that_ends_its_process_when_it_is_loaded_is_a_usage_error(tmp_path):
     (tmp_path / "hostile.py").write_text(HOSTILE.format(when_imported="os._exit(0)"))
     done = run(tmp_path, *SUITE, "--implementation", "hostile:Hostile", "--conformance-profile", "quick")
@@ -274,6 +277,7 @@ def test_an_implementation_that_ends_its_process_when_it_is_loaded_is_a_usage_er
     assert "its process exited with status 0" in done.stderr
 
 
+@pytest.mark.slow  # a run of pytest that shrinks
 def test_a_relation_that_does_not_hold_fails_with_its_example(tmp_path):
     options = ("--component", "assignment", "-k", "test_relation", "--implementation", "known-bug:B-A30")
     done = run(tmp_path, *SUITE, *options)
