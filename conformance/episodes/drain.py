@@ -21,8 +21,8 @@ def _begin(ledger: EpisodeLedger) -> Any:
 
 
 def _leave(ledger: EpisodeLedger) -> Any:
-    """A job that was stopped with a savepoint goes on in another life."""
-    return steps.kill() if ledger.phase == "over" and ledger.is_stopped() else None
+    """A job that was stopped goes on in another life."""
+    return steps.kill() if ledger.phase == "over" and ledger.is_left() else None
 
 
 def _end(ledger: EpisodeLedger) -> Any:

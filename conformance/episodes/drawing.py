@@ -21,7 +21,7 @@ AT_ITS_END = 0.1
 """How often a life reads everything to its end, so that the next one continues after the end."""
 
 CHOSEN, STOPPED = 0.3, 0.3
-"""How often a life is asked for a checkpoint, and how often it is stopped with a savepoint."""
+"""How often a life is asked for a checkpoint, and how often it is stopped, with a savepoint or without."""
 
 
 class Episode(NamedTuple):
@@ -73,6 +73,8 @@ def draw(description: Description, seed: str) -> Episode:
             made.append(steps.life())
         if promises.savepoint and random.random() < STOPPED:
             made += [steps.savepoint(), steps.rows(SINK)]
+        elif promises.stops and random.random() < STOPPED:
+            made += [steps.stop(), steps.rows(SINK)]
         made += [steps.kill(), steps.rows(SINK)]
         parallelism = random.choice(many) if promises.rescales else config.parallelism
         made.append(steps.start_again(parallelism, random.randint(0, images) if images else 0))

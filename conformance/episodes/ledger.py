@@ -96,9 +96,9 @@ class EpisodeLedger(Ledger):
         """Returns whether the job was stopped with a savepoint."""
         return self.saving and self.status is ports.JobStatus.CANCELED
 
-    def can_stop(self) -> bool:
-        """Returns whether the job can be stopped with a savepoint, which is not its end."""
-        return self.promises.savepoint and not self.ended
+    def is_left(self) -> bool:
+        """Returns whether the job has ended because it was asked to, and not since it has read everything."""
+        return self.status is ports.JobStatus.CANCELED
 
     def least(self, life: Life) -> dict[int, int]:
         """Returns by split a position at which a life must begin, or behind it."""
@@ -159,9 +159,14 @@ class EpisodeLedger(Ledger):
         self.stuck |= not seen.value and until == ports.Until.OVER.value
 
     def stop(self) -> None:
-        """Notes that the job is to stop with a savepoint."""
+        """Notes that the job is to stop."""
         self.act()
-        self.saving = self.cancelled = True
+        self.cancelled = True
+
+    def save(self) -> None:
+        """Notes that the job is to stop with a savepoint."""
+        self.stop()
+        self.saving = True
 
     def asked(self, seen: Seen[Asked]) -> None:
         """Notes a checkpoint or a savepoint that has completed."""

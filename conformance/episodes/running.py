@@ -24,7 +24,7 @@ AGAIN = 5
 KEPT = "episode.json"
 """The episode, in the folder with its evidence."""
 KILLED = "killed from outside"
-STOPPED = "stopped with a savepoint"
+STOPPED, ASKED = "stopped with a savepoint", "stopped when asked"
 Kind = tuple[str, str]
 """How a run has failed: the property and the class."""
 STUCK: Kind = ("stuck", "")
@@ -179,6 +179,8 @@ class Episodes:
             found.deaths.update(f"died at {signal.place}" for signal in struck)
             if one.step == steps.savepoint() and one.outcome.value.completed:
                 found.deaths[STOPPED] += 1
+            if one.step == steps.stop() and one.outcome.value:
+                found.deaths[ASKED] += 1
             if one.step == steps.kill() and not one.closing:
                 found.deaths[KILLED] += 1
             if one.step[0] == steps.start_again.name and one.step[2]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from conformance.episodes.ledger import EpisodeLedger
 from conformance.models.answers import whether
 from conformance.models.lifetime import fail_step, resources_step
 from conformance.ports import Answer, FaultKind, Until
-from conformance.ports.episodes import Asked, EpisodePort, Life, Row, UserPlace
+from conformance.ports.episodes import Asked, EpisodePort, Life, Promises, Row, UserPlace
 
 LIVE, DEPLOYED, FAILED = ("live",), ("live", "over"), ("failed",)
 ALWAYS = (*DEPLOYED, *FAILED)
@@ -92,10 +92,21 @@ def checkpoint(port: EpisodePort, ledger: EpisodeLedger) -> Answer[Asked]:
     return port.checkpoint()
 
 
-@step("driver", LIVE, when=lambda ledger: NO_OPERANDS if ledger.can_stop() else DISABLED, begin=EpisodeLedger.stop,
+def _before_the_end(promised: Callable[[Promises], bool]) -> Callable[[EpisodeLedger], Sequence[tuple[()]]]:
+    """A job that has read everything may finish before it hears that it is to stop."""
+    return lambda ledger: NO_OPERANDS if promised(ledger.promises) and not ledger.ended else DISABLED
+
+
+@step("driver", LIVE, when=_before_the_end(lambda promises: promises.savepoint), begin=EpisodeLedger.save,
       learn=EpisodeLedger.asked, weight=1)  # fmt: skip
 def savepoint(port: EpisodePort, ledger: EpisodeLedger) -> Answer[Asked]:
     return port.savepoint()
+
+
+@step("driver", LIVE, when=_before_the_end(lambda promises: promises.stops), begin=EpisodeLedger.stop, weight=1,
+      in_words=whether("it has ended", "it has not"))  # fmt: skip
+def stop(port: EpisodePort, ledger: EpisodeLedger) -> Answer[bool]:
+    return port.stop()
 
 
 # ---- what is observed ------------------------------------------------------------------------------------------------
@@ -127,5 +138,5 @@ def start_again(port: EpisodePort, ledger: EpisodeLedger, parallelism: int, imag
     return ledger.images[image - 1].location if image else port.image()
 
 
-HEARS: tuple[Any, ...] = (supply, end, advance, settle, checkpoint, savepoint, rows, life, kill, image)
+HEARS: tuple[Any, ...] = (supply, end, advance, settle, checkpoint, savepoint, stop, rows, life, kill, image)
 """The steps in which the job may say something."""

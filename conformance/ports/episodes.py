@@ -89,6 +89,9 @@ class Promises(Struct, frozen=True, forbid_unknown_fields=True):
     savepoint: bool = False
     """The job can be stopped with a savepoint, from which the next life starts: all that was read has come out then,
     and nothing is read behind it."""
+    stops: bool = False
+    """The job can be asked to stop: it ends what it does and its processes, and the next life starts on what it leaves.
+    That may be a checkpoint, or nothing more than a kill leaves."""
     deterministic: bool = False
     """With parallelism 1 the same plan fails in the same way."""
 
@@ -212,6 +215,11 @@ class EpisodePort(PipelinePort):
         """Stop the job with a savepoint, and wait until its processes have ended, or there is no progress any more.
         With the end that was asked for the job is over with CANCELED, since it has not read everything. Only asked with
         the promise `savepoint`."""
+        _not_asked()
+
+    def stop(self) -> Answer[bool]:
+        """Ask the job to stop, and wait until its processes have ended, or there is no progress any more. With the end
+        that was asked for the job is over with CANCELED. Return whether it is. Only asked with the promise `stops`."""
         _not_asked()
 
     # ---- what the engine does on its own, or cannot do

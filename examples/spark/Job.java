@@ -82,7 +82,10 @@ public final class Job {
         }
     }
 
-    /** Runs a query until it has read everything or has failed, or until the guest asks for its end by closing. */
+    /**
+     * Runs a query until it has read everything or has failed, or until it is asked to stop: by a file, which is how its
+     * user stops it, or by the guest, which closes and takes for a kill what it has copied before.
+     */
     private static String live(SparkSession spark, Life life, BufferedReader guest) {
         StreamingQuery query = null;
         try {
@@ -99,13 +102,17 @@ public final class Job {
             ending.setDaemon(true);
             ending.start();
             while (query.isActive() && !feed(life)) {
-                query.awaitTermination(10);
+                if (life.isToStop()) {
+                    query.stop();
+                } else {
+                    query.awaitTermination(10);
+                }
             }
             query.processAllAvailable();
             if (query.exception().isDefined()) {
                 throw query.exception().get();
             }
-            return query.isActive() ? "finished" : "stopped";
+            return query.isActive() || life.isToStop() ? "finished" : "stopped";
         } catch (Throwable error) {
             Throwable cause = error;
             while (cause.getCause() != null) {

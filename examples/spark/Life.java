@@ -82,6 +82,11 @@ final class Life {
         return firstBatch.equals(end);
     }
 
+    /** Returns whether the adapter was asked to stop this life. */
+    boolean isToStop() {
+        return Files.exists(folder.resolve("stop"));
+    }
+
     boolean isEnded(int split) {
         return Files.exists(folder.resolve("in/" + split + ".end"));
     }

@@ -19,7 +19,7 @@ OWN = BUG in ("skips", "reads again")  # these are bugs of the job's own source
 DESCRIPTION = {
     "name": "spark",
     "version": version("pyspark"),
-    "promises": {"output": "once-per-batch", "rescales": True, "images": True, "continues": True},
+    "promises": {"output": "once-per-batch", "rescales": True, "images": True, "continues": True, "stops": True},
     "knobs": {
         "store": ["hdfs", "rocksdb", "rocksdb"],
         "changelog": [False, True],
@@ -84,7 +84,14 @@ def prepare(folder, plan):
     return ""
 
 
+def stop(folder):
+    """Asks the query that runs to stop."""
+    (Path(folder) / "stop").touch()
+    return ""
+
+
 def command(folder, plan, parallelism):
+    (Path(folder) / "stop").unlink(missing_ok=True)
     return json.dumps([sys.executable, __file__, "life", folder, plan, parallelism])
 
 
@@ -109,7 +116,8 @@ def checkpoints(folder):
 
 
 def answer(name, *rest):
-    return {"host": host, "prepare": prepare, "command": command, "checkpoints": checkpoints}[name](*rest)
+    known = {"host": host, "prepare": prepare, "command": command, "stop": stop, "checkpoints": checkpoints}
+    return known[name](*rest)
 
 
 if __name__ == "__main__":

@@ -132,6 +132,10 @@ class Adapter:
         """Asks the job to stop with a savepoint, from which the next life starts."""
         self._ask("savepoint", str(folder))
 
+    def stop(self, folder: Path) -> None:
+        """Asks the job to stop."""
+        self._ask("stop", str(folder))
+
     def seconds(self) -> float:
         """Returns how many CPU seconds the process that answers commands has taken, if there is one."""
         return 0.0 if self._server is None else self._server.seconds()

@@ -63,8 +63,8 @@ class ProgramJob(EpisodePort):
         self._restored = False
         self._survives = False
         """Whether what has struck is no reason to end, since the engine restarts the job in the same process."""
-        self._stopping = False
-        """Whether this life was asked to stop with a savepoint."""
+        self._stopping = self._saving = False
+        """Whether this life was asked to stop, and whether with a savepoint."""
         self._stands = False
         """Whether user code stands still where it is to be killed, since its process is a host."""
         self._known: Counter[Row] = Counter()
@@ -161,10 +161,20 @@ class ProgramJob(EpisodePort):
         life = self._number
         if self._status is not None:
             return Asked(False)
+        self._saving = True
+        return Asked(self._stopped(self._adapter.savepoint), life, self._out())
+
+    def stop(self) -> bool:
+        self._start()
+        return self._status is None and self._stopped(self._adapter.stop)
+
+    def _stopped(self, ask: Callable[[Path], None]) -> bool:
+        """Returns whether this life has ended once it was asked to."""
+        life = self._number
         self._stopping = True
-        self._adapter.savepoint(self._folder)
+        ask(self._folder)
         self._wait(lambda changed: self._status is not None or self._number != life)
-        return Asked(self._status is JobStatus.CANCELED, life, self._out())
+        return self._status is JobStatus.CANCELED
 
     def advance(self, milliseconds: int) -> None:
         self._start()
@@ -250,7 +260,7 @@ class ProgramJob(EpisodePort):
         elif struck:
             self._report(self._adapter.description.promises.committed)
             self._group = None
-            self._stopping = False
+            self._stopping = self._saving = False
             self._number += 1
             self.emit(JobRestarted(0, (Run(0, len(self._config.job.tasks()) - 1),)))
             self._start()
@@ -280,7 +290,8 @@ class ProgramJob(EpisodePort):
         self._status = status
         if status is JobStatus.FINISHED:
             (self._run / "finished").touch()
-        self._report(status is not JobStatus.FAILED or self._adapter.description.promises.committed)
+        at_end = status is JobStatus.FINISHED or (self._saving and status is JobStatus.CANCELED)
+        self._report(at_end or self._adapter.description.promises.committed)
         self.emit(JobOver(status, cause))
 
     def _report(self, committed: bool, life: int | None = None) -> None:

@@ -26,7 +26,7 @@ from conformance.scenarios import Step
 from tests.bridges.episodes.tiny import command, tiny
 
 ROOT = Path(__file__).resolve().parents[3]
-PROMISES = Promises(Output.EXACTLY_ONCE, False, True, True, True, chosen=True, savepoint=True)
+PROMISES = Promises(Output.EXACTLY_ONCE, False, True, True, True, chosen=True, savepoint=True, stops=True)
 DESCRIPTION = Description(
     "x", "1", PROMISES, {"every": (1, 4), "files": (1, 2, 3)}, (UserPlace.COUNT,), checkpoints=True
 )

@@ -14,7 +14,8 @@ from conformance.bridges.episodes import Episodes as Engine
 from conformance.campaigns.spark_setup import spark_problem
 from conformance.episodes import steps
 from conformance.episodes.drawing import Episode, plainest
-from conformance.episodes.running import Episodes, Result
+from conformance.episodes.running import ASKED, Episodes, Result
+from conformance.scenarios import Step
 
 ADAPTER = Path(__file__).resolve().parents[3] / "examples" / "spark" / "adapter.py"
 PROBLEM = spark_problem() or (
@@ -52,9 +53,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Episodes]:
         engine.close()
 
 
-def _run(spark: Episodes) -> Result:
-    config = replace(plainest(spark.description), splits=2, keys=3)
-    return spark.run(Episode(config, TWO_LIVES))
+def _run(spark: Episodes, made: tuple[Step, ...] = TWO_LIVES) -> Result:
+    return spark.run(Episode(replace(plainest(spark.description), splits=2, keys=3), made))
 
 
 @pytest.mark.parametrize(("bug", "slug"), BUGS, ids=[bug or "none" for bug, _ in BUGS])
@@ -65,3 +65,12 @@ def test_a_bug_in_the_job_is_found_and_nothing_else(
     found = _run(spark)
     assert found.kind[0] == slug
     assert bug or found.restores
+
+
+def test_a_query_that_was_stopped_goes_on_in_another_life(spark: Episodes) -> None:
+    stopped = (
+        steps.supply(0, 34), steps.settle("idle"), steps.supply(1, 144), steps.advance(100), steps.stop(), steps.kill(),
+        steps.start_again(2, 0), steps.supply(0, 5),
+    )  # fmt: skip
+    found = _run(spark, stopped)
+    assert (found.kind, found.deaths[ASKED], found.restores) == (("", ""), 1, 1)

@@ -50,6 +50,10 @@ CHOSEN = (
     steps.supply(0, 13), steps.settle("idle"), steps.checkpoint(), steps.kill(), steps.start_again(1, 0),
     steps.supply(0, 5),
 )  # fmt: skip
+STOPPED = (
+    steps.supply(0, 13), steps.supply(1, 5), steps.settle("idle"), steps.stop(), steps.rows(SINK), steps.kill(),
+    steps.rows(SINK), steps.start_again(2, 0), steps.supply(0, 5),
+)  # fmt: skip
 SELDOM = 1000
 
 
@@ -64,6 +68,21 @@ def test_what_was_asked_for_has_completed(mode: str, scenario: tuple[tuple[objec
     values = [one.outcome.value for one in found.entries if isinstance(one.outcome, Outcome)]
     assert [one.completed for one in values if isinstance(one, Asked)] == [True]
     assert [set(one.begins) for one in values if isinstance(one, Life)] == [{0, 1}]
+
+
+@pytest.mark.parametrize("mode", ["cut", "two-phase", "batches", "appends"])
+def test_a_job_that_was_stopped_goes_on_in_another_life(mode: str) -> None:
+    with tiny(mode) as engine:
+        found = run(engine, STOPPED)
+    assert found.violation is None
+    outcomes = [one.outcome for one in found.entries if one.step == steps.stop()]
+    assert [isinstance(one, Outcome) and one.value for one in outcomes] == [True]
+
+
+def test_who_loses_records_only_when_it_is_stopped_is_not_accused_when_it_is_killed() -> None:
+    killed = tuple(one for one in STOPPED if one != steps.stop())
+    with tiny("cut", "skips when stopped") as engine:
+        assert run(engine, killed).violation is None
 
 
 BUGS = [
@@ -89,6 +108,7 @@ BUGS = [
     ("cut", "no savepoint", SAVED, "a-life-begins-behind-what-was-asked-for"),
     ("appends", "no savepoint", SAVED, "what-came-out-before-a-savepoint-does-not-come-again"),
     ("cut", "no choice", CHOSEN, "a-life-begins-behind-what-was-asked-for"),
+    ("cut", "skips when stopped", STOPPED, "a-job-finishes-when-all-is-committed"),
 ]
 
 

@@ -18,7 +18,7 @@ from typing import Any
 MODES = {"cut": "exactly-once", "two-phase": "exactly-once", "batches": "once-per-batch", "appends": "at-least-once"}
 BUGS = ("", "lost", "doubled", "state", "vanishes", "refuses", "changes", "invents", "repeats", "no-checkpoint",
         "early", "crashes", "plain", "hangs", "skips", "renames", "restarts", "gives up",
-        "no savepoint", "no choice", "damages")  # fmt: skip
+        "no savepoint", "no choice", "damages", "skips when stopped")  # fmt: skip
 SELDOM = 1000
 """With so many records between two checkpoints, there is none either when nothing is left to be read."""
 RESTARTS = ("restarts", "gives up")
@@ -33,7 +33,7 @@ def main() -> None:
     if COMMAND == "describe":
         promises = {"output": MODES[MODE], "committed": MODE != "cut", "rescales": True, "images": True,
                     "continues": True, "deterministic": True, "chosen": True, "savepoint": True,
-                    "restarts": BUG in RESTARTS}  # fmt: skip
+                    "stops": True, "restarts": BUG in RESTARTS}  # fmt: skip
         places = ["source", "count", "count-snapshot", "sink-before", "sink-after", "notice"]
         print(json.dumps({"name": f"tiny {MODE}", "promises": promises, "places": places, "rows": "out/*.jsonl",
                           "progress": "out/*.jsonl", "checkpoints": True, "start_seconds": 10,
@@ -44,8 +44,8 @@ def main() -> None:
         print(json.dumps([sys.executable, "-S", __file__, *MYSELF[4:], "run", *REST]))
     elif COMMAND == "checkpoints":
         print(number(Path(REST[0])))
-    elif COMMAND == "savepoint":
-        (Path(REST[0]) / "stop").touch()
+    elif COMMAND in ("savepoint", "stop"):
+        (Path(REST[0]) / COMMAND).touch()
     elif COMMAND == "checkpoint":
         asked = Path(REST[0]) / "asked"
         asked.touch()
@@ -105,13 +105,19 @@ class Job:
     def run(self) -> None:
         since = 0
         while True:
+            if (self.folder / "stop").exists():  # as with a kill, what came after the checkpoint is read again
+                (self.folder / "stop").unlink()
+                if BUG == "skips when stopped":
+                    self.state["offsets"][0] += 1
+                    self.checkpoint()
+                return
             if (self.folder / "asked").exists():
                 if BUG != "no choice":
                     self.checkpoint()
                 (self.folder / "asked").unlink()
             rows, ended = self.read()
-            if not rows and (self.folder / "stop").exists():
-                (self.folder / "stop").unlink()
+            if not rows and (self.folder / "savepoint").exists():
+                (self.folder / "savepoint").unlink()
                 if BUG != "no savepoint":
                     self.checkpoint()
                 return
