@@ -7,7 +7,9 @@ again first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -88,6 +90,27 @@ def attempt_elsewhere(plan: Plan, names: Names, block: Block, watch: Watch) -> B
         return attempt_block(plan, block, names, watch)
     except NotWritten as error:
         return lost_block(plan, block, str(error))
+
+
+@contextmanager
+def attempting_elsewhere(plan: Plan, names: Names) -> Iterator[Callable[[Block, Watch], BlockResult]]:
+    """Yield what runs blocks as `attempt_elsewhere`. Episodes share a worker, so that an engine stays warm that takes
+    long to start."""
+    if not plan.of_episodes:
+        yield partial(attempt_elsewhere, plan, names)
+        return
+    worker = BlockWorker(plan, names)
+
+    def attempt(block: Block, watch: Watch) -> BlockResult:
+        try:
+            return worker.run(block, watch)
+        except NotWritten as error:
+            return lost_block(plan, block, str(error))
+
+    try:
+        yield attempt
+    finally:
+        worker.close()
 
 
 class BlockWorker:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
-from conformance.campaigns.apart import attempt_elsewhere
+from conformance.campaigns.apart import attempting_elsewhere
 from conformance.campaigns.merge import fold
 from conformance.campaigns.names import Names
 from conformance.campaigns.plan import Block, Plan
@@ -30,11 +29,12 @@ def running(plan: Plan, names: Names, tasks: Sequence[Sequence[Block]]) -> Calla
     """Return a function that runs the blocks of those tasks whose numbers it gets, and yields their rows."""
 
     def run(numbers: Batches) -> Batches:
-        for batch in numbers:
-            for number in batch.column(0).to_pylist():
-                for block in tasks[number]:
-                    yield batch_of(rows_of(*timed(partial(attempt_elsewhere, plan, names), block)))
-                    spare_once()
+        with attempting_elsewhere(plan, names) as attempt:
+            for batch in numbers:
+                for number in batch.column(0).to_pylist():
+                    for block in tasks[number]:
+                        yield batch_of(rows_of(*timed(attempt, block)))
+                        spare_once()
 
     return run
 

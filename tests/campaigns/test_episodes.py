@@ -32,6 +32,7 @@ from conformance.reporting.campaign import restores
 from conformance.reporting.console import CarefulConsole
 from conformance.reporting.status import INCONCLUSIVE, VIOLATION
 from tests.bridges.episodes.tiny import command
+from tests.campaigns.test_spark import spark_test
 
 pytestmark = pytest.mark.skipif(
     "episodes" not in registered_names(), reason="the entry point is newer than the installation: install it again"
@@ -188,3 +189,13 @@ def test_the_command_takes_an_adapter(capsys: pytest.CaptureFixture[str], tmp_pa
         main(["campaign", "start", str(tmp_path / "c"), "--episodes", "4"])
     assert "--episodes goes with --adapter" in capsys.readouterr().err
     assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.slow  # a JVM of its own; another test tries Spark by default
+@spark_test
+def test_spark_runs_episodes_and_their_evidence_is_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "c"
+    result = campaigns.start(folder, plan_of("cut", "plain"), Spark(workers=2))
+    (finding,) = result.implementations[0].components[0].findings
+    assert (finding.property, finding.count, result.lost_blocks) == (SLUG, 2, ())
+    assert {one.name for one in (folder / "evidence" / "0").iterdir()} == {"episode-0000", "episode-0001"}
