@@ -33,7 +33,7 @@ PYTEST      := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs flink-pipeline lint format docs coverage release pace bench kill-matrix likely-causes reach faults domains ablation hunt suite-mutants hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example campaign-bugs campaign-nightly
+.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs flink-pipeline lint format docs coverage release pace bench kill-matrix likely-causes reach episodes episodes-spark faults domains ablation hunt suite-mutants hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example campaign-bugs campaign-nightly
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -244,6 +244,10 @@ episodes: venv ## 500 episodes of whole jobs on Bytewax, which needs Python befo
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/conformance episodes "python examples/bytewax/adapter.py" --episodes 500 \
 	  --seed bytewax --report reports/episodes.md
 
+episodes-spark: jdk venv ## 500 episodes of whole jobs on Spark Structured Streaming, into reports/; an hour or more
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/conformance episodes "python examples/spark/adapter.py" --episodes 500 \
+	  --seed spark --no-reduction --into build/episodes-spark --report reports/episodes-spark.md || [ $$? -eq 1 ]
+
 hunt: venv ## a blind hunt: try the defects in the folder DEFECTS, as hunt number HUNT; then the page, into reports/
 	$(BIN)/python -m tests.hunts.hunting try $(DEFECTS) tests/hunts/$(HUNT).json \
 	  --into build/hunt-$(HUNT) --processes $(PROCESSES) \
@@ -305,10 +309,10 @@ define explore-coordinator
 	  --json reports/exploration/coordinator-$(1).json
 endef
 
-nightly: test ## the test command, then the slow tests, kill matrix, legal variants, explorations, trials, coverage
+nightly: test ## the test command, the slow tests, kill matrix, legal variants, explorations, trials, coverage, Spark
 	$(PYTEST) -m slow
-	rm -rf build/kill-matrix build/variants build/exercise build/suite-mutants
-	$(MAKE) kill-matrix likely-causes reach suite-mutants hypothesis jobs variants explore trials coverage
+	rm -rf build/kill-matrix build/variants build/exercise build/suite-mutants build/episodes-spark
+	$(MAKE) kill-matrix likely-causes reach suite-mutants hypothesis jobs variants explore trials coverage episodes-spark
 
 clean: ## remove what make built, except the virtual environment
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -62,7 +62,7 @@ public final class Job {
         entry("async purge", "spark.sql.streaming.asyncLogPurge.enabled"));
 
     public static void main(String[] folder) throws Exception {
-        SparkSession spark = SparkSession.builder().master("local[2]").config("spark.ui.enabled", false)
+        SparkSession spark = SparkSession.builder().config(Local.conf()).master("local[2]").config("spark.ui.enabled", false)
             .config("spark.sql.streaming.ui.enabled", false).config("spark.driver.host", "127.0.0.1")
             .config("spark.sql.warehouse.dir", folder[0] + "/warehouse").config("spark.local.dir", folder[0])
             .config(STATE + "maintenanceShutdownTimeout", "10s").getOrCreate();
