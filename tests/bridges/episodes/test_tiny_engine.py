@@ -70,7 +70,7 @@ def test_what_was_asked_for_has_completed(mode: str, scenario: tuple[tuple[objec
     assert [set(one.begins) for one in values if isinstance(one, Life)] == [{0, 1}]
 
 
-@pytest.mark.parametrize("mode", ["cut", "two-phase", "batches", "appends"])
+@pytest.mark.parametrize("mode", ["cut", "batches"])
 def test_a_job_that_was_stopped_goes_on_in_another_life(mode: str) -> None:
     with tiny(mode) as engine:
         found = run(engine, STOPPED)
