@@ -23,6 +23,8 @@ from conformance.ports import (
     CheckpointFailed,
     CheckpointKind,
     Committed,
+    FailureStruck,
+    FaultStruck,
     JobOver,
     JobRestarted,
     JobStatus,
@@ -283,7 +285,7 @@ def what_was_waited_for_has_happened(ledger: Ledger, seen: Seen[bool, str]) -> J
 # ---- failures --------------------------------------------------------------------------------------------------------
 _said("a-task-fails-of-what-was-made-to-fail", "I-90", "A task fails only after something was made to fail, with that"
       " as its cause; the others are cancelled. What was asked for strikes, once.", JobTaskChanged,
-      ports.FailureStruck)  # fmt: skip
+      FailureStruck)  # fmt: skip
 _said("task-states-follow-each-other", "I-89", "A task initializes, runs and finishes; in between it may fail or be"
       " cancelled, and begin anew.", JobTaskChanged)  # fmt: skip
 _said("a-failover-restores-the-newest-checkpoint", "I-103", "A failover restores the newest completed checkpoint that"
@@ -446,7 +448,7 @@ def a_checkpoint_is_refused_for_a_reason(ledger: Ledger, seen: Seen[ports.Trigge
     """A checkpoint is triggered if all tasks run and nothing stands against it, and refused when the job is over."""
     if seen.value.refused is None:
         return ledger.status is None or Broken(PROTOCOL, "the job is over, so no checkpoint is triggered", "one was")
-    changes = (JobOver, JobRestarted, JobTaskChanged)
+    changes = (JobOver, JobRestarted, JobTaskChanged, FailureStruck, FaultStruck)
     if not ledger.threads.steps and any(type(one) in changes for one in seen.signals):
         return False  # the engine went on while it was asked: what it says of that comes with its answer
     if seen.value.refused not in ledger.refusal(*seen.operands):

@@ -4,6 +4,8 @@ import conformance.flink.Json;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.runtime.highavailability.nonha.embedded.HaLeadershipControl;
 import org.apache.flink.runtime.minicluster.MiniCluster;
@@ -35,11 +37,23 @@ final class Failures {
         }
     }
 
+    /** It does one thing after the other, and not with the class loader of the task that asks for it. */
+    private static final ExecutorService BEHIND =
+            Executors.newSingleThreadExecutor(
+                    work -> {
+                        Thread thread = new Thread(work, "failures");
+                        thread.setDaemon(true);
+                        thread.setContextClassLoader(Failures.class.getClassLoader());
+                        return thread;
+                    });
+
     private final LiveJob job;
     private final Map<String, Fault> faults = new HashMap<>();
     private Asked waiting;
     private long cut; // the checkpoint of which the last snapshot was taken
     private volatile int masters;
+    private volatile int replaced;
+    private volatile CompletableFuture<?> behind = CompletableFuture.completedFuture(null);
     private MiniCluster cluster;
     private JobID id;
 
@@ -56,6 +70,16 @@ final class Failures {
     /** How many job masters were lost. */
     int masters() {
         return masters;
+    }
+
+    /** In the place of how many of them others have begun. */
+    int replaced() {
+        return replaced;
+    }
+
+    /** Waits until workers and job masters have been replaced, so that the next job does not hear of it. */
+    void finish() {
+        behind.join();
     }
 
     /** Lets one failure wait for its point; it takes the place of another one that waits. */
@@ -181,16 +205,17 @@ final class Failures {
         HaLeadershipControl control = cluster.getHaLeadershipControl().orElseThrow();
         control.revokeJobMasterLeadership(id).get();
         control.grantJobMasterLeadership(id).get();
+        replaced++;
     }
 
-    /** In a thread of its own, since a task that waits for its own end would wait for ever. */
-    private static void behind(ThrowingRunnable<Exception> failing) {
-        CompletableFuture.runAsync(ThrowingRunnable.unchecked(failing))
-                .whenComplete(
-                        (none, failed) -> {
-                            if (failed != null) {
-                                failed.printStackTrace();
-                            }
-                        });
+    /** In another thread, since a task that waits for its own end would wait for ever. */
+    private synchronized void behind(ThrowingRunnable<Exception> failing) {
+        behind =
+                CompletableFuture.runAsync(ThrowingRunnable.unchecked(failing), BEHIND)
+                        .exceptionally(
+                                failed -> {
+                                    failed.printStackTrace();
+                                    return null;
+                                });
     }
 }

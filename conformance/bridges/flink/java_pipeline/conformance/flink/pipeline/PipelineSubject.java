@@ -142,9 +142,10 @@ final class PipelineSubject implements Subject {
         }
         // Which checkpoint the master has completed that was lost, only the next one says.
         List<ObjectNode> committed = job.failures.masters() > watch.masters() ? List.of() : job.takeCommits();
+        int replaced = job.failures.replaced();
         AccessExecutionGraph graph = graph();
         job.takeSignals().forEach(signals::add);
-        watch.look(graph).forEach(signals::add);
+        watch.look(graph, replaced).forEach(signals::add);
         committed.forEach(signals::add);
         job.restores(watch.newestCompleted() > 0);
         if (watch.isOver()) {
@@ -208,7 +209,7 @@ final class PipelineSubject implements Subject {
                 return kind.equals(wanted) ? answer : answer.put("kind", kind);
             }
             if (done) {
-                watch.look(graph()).forEach(signals::add); // why it is refused
+                listen(); // why it is refused
                 return refused(watch.isOver() ? "over" : refusal(result));
             }
             Thread.sleep(1);
@@ -365,6 +366,7 @@ final class PipelineSubject implements Subject {
                 // It has ended meanwhile.
             }
         }
+        job.failures.finish();
     }
 
     /** The next job begins, and nobody has released this one. */

@@ -155,8 +155,11 @@ final class Watch {
         return found;
     }
 
-    /** What has happened since the graph was looked at last, in the order in which it has happened. */
-    List<ObjectNode> look(AccessExecutionGraph graph) {
+    /**
+     * What has happened since the graph was looked at last, in the order in which it has happened. {@code replaced}: so
+     * many job masters had been replaced when the graph was asked for, also such as had no graph yet.
+     */
+    List<ObjectNode> look(AccessExecutionGraph graph, int replaced) {
         List<Timed> found = new ArrayList<>();
         List<ObjectNode> signals = new ArrayList<>();
         status = graph.getState();
@@ -170,6 +173,7 @@ final class Watch {
             }
             master = now;
         }
+        masters = now == null ? masters : Math.max(masters, replaced);
         ends(statistics, found);
         tasks(graph, statistics, found);
         found.sort(Comparator.comparingLong(Timed::at).thenComparingInt(Timed::order));
