@@ -14,7 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -57,8 +57,8 @@ RELEASES = {"2.3.0": (Recovery.RECOVER_FIRST, Recovery.IN_MEMORY), "2.2.1": (Rec
 GRAPHS = ("keyed", "one edge", "separate", "union", "two inputs", "keyed with broadcast")
 PORTION = 5
 """So many records of each split are supplied at a time."""
-MOST_KEPT = 6
-"""Folders of episodes that have failed."""
+MOST_KEPT = 2
+"""Folders of episodes that have failed, for each release and rule."""
 EPISODES = "causes.jsonl"
 RULE = "a-task-fails-of-what-was-made-to-fail"
 
@@ -68,7 +68,7 @@ SETTLED = (NO_CHECKPOINT, IDLE, RUNNING)
 ALIGNED, SAVEPOINT = (steps.trigger(one.value) for one in (CheckpointKind.ALIGNED, CheckpointKind.SAVEPOINT))
 
 
-class Phase(str, Enum):
+class Phase(StrEnum):
     """What a job is doing when something fails. Of several, the first one counts."""
 
     RESTARTING = "while restarting"
@@ -364,8 +364,9 @@ def run(release: str, numbers: Sequence[int], folder: Path) -> None:
             one, world, violation = episode(program, release, number)
             if violation is not None:
                 print(f"{release}, episode {number}: {violation}"[:600], flush=True)
-                if len(list(folder.glob("*@*"))) < MOST_KEPT:
-                    keep(world, violation, folder / f"{release}@{number}")
+                broken = f"{release}-{one.violation}"
+                if len(list(folder.glob(f"{broken}@*"))) < MOST_KEPT:
+                    keep(world, violation, folder / f"{broken}@{number}")
             with (folder / EPISODES).open("ab") as file:
                 file.write(msgspec.json.encode(one) + b"\n")
     finally:
@@ -374,9 +375,11 @@ def run(release: str, numbers: Sequence[int], folder: Path) -> None:
 
 HEADER = """# What tasks of released Flink fail of
 
-In {episodes} episodes, {strikes} failures have struck; {failed} tasks failed of them, and the cause of each was judged by
-R22 (`{rule}`): **{violations}**. A cell says how often a kind has struck in a phase, and how many tasks failed of it
-until the next one struck. {restores} restores were from a checkpoint. `make flink-causes` writes this page.
+In {episodes} episodes, {strikes} failures have struck; {failed} tasks failed of them, and the cause of each was judged
+by R22 (`{rule}`): **{violations}**. `make flink-causes` writes this page.
+
+A cell says how often a kind has struck in a phase, and how many tasks failed of it until the next one struck. It is
+empty where a kind cannot strike. {restores} restores were from a checkpoint.
 
 {releases}
 """
@@ -384,7 +387,7 @@ REST = """
 ## What the phases are
 
 The history of an episode says in which phase a failure has struck, and not what the episode meant; of several phases,
-the first one in the table counts. A task, a worker, the job master or the job fails *now*, or at a point at which it was
+the first one in the table counts. A task, a worker, the job master or the job fails now, or at a point at which it was
 asked to; a throw comes from the call of user code at a place. When all tasks are restarted, or a job master is lost, no
 task fails: all are cancelled.
 """
@@ -407,14 +410,14 @@ def report(episodes: Sequence[Episode]) -> str:
     for kind in KINDS:
         row = [_cell_text(kind, phase, counts, failed) for phase in Phase]
         text += f"| {kind} | " + " | ".join(row) + " |\n"
-    return text + REST + _never(counts)
+    return text + _others(episodes) + REST + _never(counts)
 
 
 def _cell_text(
     kind: Kind, phase: Phase, counts: Counter[tuple[Kind, Phase]], failed: Counter[tuple[Kind, Phase]]
 ) -> str:
     here = counts[kind, phase]
-    return f"{here} / {failed[kind, phase]}" if here else "–" if impossible(kind, phase) else "never"
+    return f"{here} / {failed[kind, phase]}" if here else "" if impossible(kind, phase) else "never"
 
 
 def _by_release(episodes: Sequence[Episode]) -> str:
@@ -431,6 +434,21 @@ def _by_release(episodes: Sequence[Episode]) -> str:
     return "\n".join(lines)
 
 
+def _others(episodes: Sequence[Episode]) -> str:
+    """Returns which other rules were broken, and what had struck last."""
+    found: dict[tuple[str, str], Counter[str]] = {}
+    for one in episodes:
+        if one.violation:
+            last = one.strikes[-1] if one.strikes else None
+            what = f"{Kind(last.target, last.point)}, {last.phase.value}" if last else "nothing"
+            found.setdefault((one.release, one.violation), Counter())[what] += 1
+    text = "\n## What else was broken\n\n| release | rule | what had struck last |\n| --- | --- | --- |\n"
+    for (release, slug), last_struck in sorted(found.items()):
+        kinds = "; ".join(f"{what}: {many}" for what, many in sorted(last_struck.items()))
+        text += f"| {release} | `{slug}` | {kinds} |\n"
+    return text if found else ""
+
+
 def _never(counts: Counter[tuple[Kind, Phase]]) -> str:
     why: dict[str, list[str]] = {}
     for phase in Phase:
@@ -438,7 +456,7 @@ def _never(counts: Counter[tuple[Kind, Phase]]) -> str:
             if not counts[kind, phase]:
                 reason = impossible(kind, phase) or "never, though it was asked for"
                 why.setdefault(reason, []).append(f"{kind} ({phase.value})")
-    text = "\n## Cells that were never struck\n"
+    text = "\n## Kinds that have never struck in a phase\n"
     for reason, which in why.items():
         text += f"\n- {reason[0].upper()}{reason[1:]}: {'; '.join(which)}.\n"
     return text

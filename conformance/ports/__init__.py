@@ -167,6 +167,7 @@ from conformance.ports.pipeline import (
     split_of,
 )
 from conformance.ports.pipeline_signals import (
+    CheckpointBegun,
     CheckpointCompleted,
     CheckpointFailed,
     CheckpointKind,
@@ -301,6 +302,7 @@ __all__ = [
     "ChannelStateFailed",
     "CheckpointAbortNotified",
     "CheckpointAcknowledged",
+    "CheckpointBegun",
     "CheckpointCompleteNotified",
     "CheckpointCompleted",
     "CheckpointDeclined",

@@ -31,6 +31,7 @@ from conformance.ports.coordinator_signals import (
 from conformance.ports.elements import Element
 from conformance.ports.faults import FaultStruck
 from conformance.ports.pipeline_signals import (
+    CheckpointBegun,
     CheckpointCompleted,
     CheckpointFailed,
     Committed,
@@ -234,6 +235,7 @@ Signal: TypeAlias = (
     | ReportReceived
     | TaskFailoverTriggered
     | GlobalFailoverTriggered
+    | CheckpointBegun
     | CheckpointCompleted
     | CheckpointFailed
     | Committed

@@ -312,9 +312,10 @@ class PipelinePort(Port):
     Every operation is allowed at any time, also while the job restores, when it is over, and after `release`; after
     that, those that change something do nothing. None fails, but `work` for a thread that does not exist.
 
-    Signals: `CheckpointCompleted`, `CheckpointFailed`, `Committed`, `JobRestarted`, `JobTaskChanged`, `TaskReady`,
-    `FailureStruck`, `FaultStruck`, `JobOver` and, with `job-steps`, `ThreadWoken`. An engine that cannot tell when a
-    task changes its state or is ready leaves `JobTaskChanged` and `TaskReady` out.
+    Signals: `CheckpointBegun`, `CheckpointCompleted`, `CheckpointFailed`, `Committed`, `JobRestarted`,
+    `JobTaskChanged`, `TaskReady`, `FailureStruck`, `FaultStruck`, `JobOver` and, with `job-steps`, `ThreadWoken`. An
+    engine that cannot tell when a task changes its state or is ready leaves `JobTaskChanged` and `TaskReady` out. One
+    that triggers no checkpoint by itself never says `CheckpointBegun`.
 
     A failure that `fail` or `fault` causes restarts the region or all, at once or in a later turn of the job master. A
     fault at `checkpoint-store`, or when a state file is opened, written, flushed or closed, lets a checkpoint fail and

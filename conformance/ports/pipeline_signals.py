@@ -115,6 +115,14 @@ class JobStatus(Word):
     savepoint was complete with which it was stopped (FLINK-26783)."""
 
 
+class CheckpointBegun(Struct, frozen=True, tag="checkpoint-begun"):
+    """The engine has triggered a checkpoint by itself. It ends as one that was asked for."""
+
+    checkpoint: int
+    """Its id, larger than all before."""
+    kind: CheckpointKind
+
+
 class CheckpointCompleted(Struct, frozen=True, tag="checkpoint-completed"):
     """A checkpoint is complete and stored; `snapshot` returns its contents."""
 

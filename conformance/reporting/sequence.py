@@ -12,6 +12,7 @@ from conformance.engines import Replay
 from conformance.ports import (
     CheckpointAbortNotified,
     CheckpointAcknowledged,
+    CheckpointBegun,
     CheckpointCompleted,
     CheckpointCompleteNotified,
     CheckpointDeclined,
@@ -61,8 +62,8 @@ LISTENERS: dict[type[Any], str] = {
     **dict.fromkeys(
         (
             TicketEnded, CheckpointRequested, CheckpointCompleteNotified, CheckpointAbortNotified, SubtaskReady,
-            SubtaskFailed, SubtaskReset, CoordinatorReset, ReportReceived, CheckpointCompleted, CheckpointFailed,
-            Committed, JobRestarted, JobTaskChanged, TaskReady, FailureStruck, JobOver,
+            SubtaskFailed, SubtaskReset, CoordinatorReset, ReportReceived, CheckpointBegun, CheckpointCompleted,
+            CheckpointFailed, Committed, JobRestarted, JobTaskChanged, TaskReady, FailureStruck, JobOver,
         ),
         "user",
     ),

@@ -17,6 +17,7 @@ from conformance.driver import Component
 from conformance.engines import Replay
 from conformance.models.words import many
 from conformance.ports import (
+    CheckpointBegun,
     CheckpointCompleted,
     CheckpointFailed,
     Committed,
@@ -278,12 +279,15 @@ class _Watched:
     # ---- signals -----------------------------------------------------------------------------------------------------
     def _trigger(self, triggered: Triggered, signs: dict[int, Sign], said: list[str]) -> None:
         if triggered.checkpoint:
-            at = self.pending.index(None) if None in self.pending else len(self.pending)
-            self.pending[at : at + 1] = [triggered.checkpoint]
-            signs[at] = Sign.BEGINS
-            said.append(f"checkpoint {triggered.checkpoint} begins")
+            self._begin(triggered.checkpoint, signs, said)
         elif triggered.refused is not None:
             said.append(f"refused: {triggered.refused}")
+
+    def _begin(self, checkpoint: int, signs: dict[int, Sign], said: list[str]) -> None:
+        at = self.pending.index(None) if None in self.pending else len(self.pending)
+        self.pending[at : at + 1] = [checkpoint]
+        signs[at] = Sign.BEGINS
+        said.append(f"checkpoint {checkpoint} begins")
 
     def _hear_all(self, outcome: Outcome, signs: dict[int, Sign], said: list[str]) -> Sign | None:
         """Returns what is shown of the job; None if nothing has happened to it."""
@@ -300,7 +304,9 @@ class _Watched:
         return job
 
     def _hear(self, signal: Any, signs: dict[int, Sign], said: list[str]) -> Sign | None:
-        if isinstance(signal, CheckpointCompleted):
+        if isinstance(signal, CheckpointBegun):
+            self._begin(signal.checkpoint, signs, said)
+        elif isinstance(signal, CheckpointCompleted):
             self._end(signal.checkpoint, Sign.COMPLETE, signs)
             said.append(f"checkpoint {signal.checkpoint} is complete")
         elif isinstance(signal, CheckpointFailed):

@@ -265,17 +265,19 @@ class Ledger(PortLedger):
     def triggered(self, seen: Seen[ports.Triggered], kind: str) -> None:
         """Notes a checkpoint that was triggered, or was not."""
         self.tries += self.closing
-        checkpoints, pending, number = self.checkpoints, self.checkpoints.pending, seen.value.checkpoint
-        if not number:
-            return
-        kind = seen.value.kind or kind
+        if seen.value.checkpoint:
+            out = self.threads.was_idle and not self.throttled and not self.stopping and not self.failures.lost_trigger
+            self._begins(seen.value.checkpoint, CheckpointKind(seen.value.kind or kind), out)
+
+    def _begins(self, number: int, kind: CheckpointKind, out: bool) -> None:
+        """Notes that a checkpoint was triggered. `out`: whether all records had come out."""
+        checkpoints, pending = self.checkpoints, self.checkpoints.pending
         if number <= checkpoints.newest:
             self.say("ids-of-checkpoints-increase", PROTOCOL, f"an id is larger than {checkpoints.newest}, the largest"
                      " so far", f"checkpoint {number} was triggered")  # fmt: skip
         losses = self.failures.losses
-        out = self.threads.was_idle and not self.throttled and not self.stopping and not self.failures.lost_trigger
         one = Checkpoint(
-            number, CheckpointKind(kind), self.origin, self.now, self.threads.clock, self.attempt,
+            number, kind, self.origin, self.now, self.threads.clock, self.attempt,
             self.failures.count, losses,
             all_ready=all(state is FINISHED or task in self.ready for task, state in enumerate(self.states)),
             passes=not pending and FINISHED not in self.states and self.graph.lets_barriers_pass(self.throttled),
@@ -334,6 +336,9 @@ class Ledger(PortLedger):
             self.say("a-checkpoint-ends-once", DUPLICATED if known else PROTOCOL, f"checkpoint {number} "
                      + ("has ended" if known else "was not triggered"), f"it has {how} now")  # fmt: skip
         return one
+
+    def _begun(self, signal: ports.CheckpointBegun) -> None:
+        self._begins(signal.checkpoint, signal.kind, out=False)
 
     def _completed(self, signal: ports.CheckpointCompleted) -> None:
         one, checkpoints = self._end(signal.checkpoint, "completed"), self.checkpoints
@@ -506,6 +511,7 @@ class Ledger(PortLedger):
 
 
 _HEARS: Mapping[type, Callable[[Ledger, Any], None]] = {
+    ports.CheckpointBegun: Ledger._begun,
     ports.CheckpointCompleted: Ledger._completed,
     ports.CheckpointFailed: Ledger._checkpoint_failed,
     ports.Committed: Ledger._committed,

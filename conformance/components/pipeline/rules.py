@@ -19,6 +19,7 @@ from conformance.models.designs import NOTHING, PASSES_LOCALLY, PASSES_REMOTELY,
 from conformance.models.words import are, counted, many
 from conformance.ports import (
     Capability,
+    CheckpointBegun,
     CheckpointCompleted,
     CheckpointFailed,
     CheckpointKind,
@@ -448,7 +449,7 @@ def a_checkpoint_is_refused_for_a_reason(ledger: Ledger, seen: Seen[ports.Trigge
     """A checkpoint is triggered if all tasks run and nothing stands against it, and refused when the job is over."""
     if seen.value.refused is None:
         return ledger.status is None or Broken(PROTOCOL, "the job is over, so no checkpoint is triggered", "one was")
-    changes = (JobOver, JobRestarted, JobTaskChanged, FailureStruck, FaultStruck)
+    changes = (JobOver, JobRestarted, JobTaskChanged, FailureStruck, FaultStruck, CheckpointBegun)
     if not ledger.threads.steps and any(type(one) in changes for one in seen.signals):
         return False  # the engine went on while it was asked: what it says of that comes with its answer
     if seen.value.refused not in ledger.refusal(*seen.operands):

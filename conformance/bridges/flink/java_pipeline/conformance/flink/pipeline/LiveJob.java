@@ -121,6 +121,15 @@ final class LiveJob {
         return ended.get(source) != 0;
     }
 
+    boolean isAnyEnded() {
+        for (int source = 0; source < ended.length(); source++) {
+            if (isEnded(source)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     void end(int source) {
         ended.set(source, 1);
         SplitAssigner assigner = assigners.get(source);

@@ -170,7 +170,7 @@ final class PipelineSubject implements Subject {
 
     private ObjectNode trigger(String kind) throws Exception {
         boolean isSavepoint = kind.equals("savepoint");
-        if (watch.isPending()) { // else at once, since operators go on
+        if (watch.isPending() || job.isAnyEnded()) { // else at once, since operators go on
             listen();
         }
         if (!isLive()) {
@@ -184,15 +184,7 @@ final class PipelineSubject implements Subject {
                 isSavepoint
                         ? cluster.triggerSavepoint(id, folder(), false, SavepointFormatType.CANONICAL)
                         : cluster.triggerCheckpoint(id, CheckpointType.CONFIGURED);
-        return triggered(isSavepoint ? "savepoint" : configuredKind(), kind, result);
-    }
-
-    /** Of which kind checkpoints are the configuration says. */
-    private String configuredKind() throws BadRequest {
-        if (!job.plan.isSet("unaligned")) {
-            return "aligned";
-        }
-        return job.plan.setting("alignment_timeout") == 0 ? "unaligned" : "timeoutable";
+        return triggered(isSavepoint ? "savepoint" : watch.configured(), kind, result);
     }
 
     /** Waits until the checkpoint has a number, or is refused. What ends it is said later. */

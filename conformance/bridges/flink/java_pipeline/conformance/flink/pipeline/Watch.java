@@ -1,5 +1,6 @@
 package conformance.flink.pipeline;
 
+import conformance.flink.BadRequest;
 import conformance.flink.Errors;
 import conformance.flink.Json;
 import java.util.ArrayList;
@@ -21,7 +22,9 @@ import org.apache.flink.runtime.checkpoint.AbstractCheckpointStats;
 import org.apache.flink.runtime.checkpoint.CheckpointException;
 import org.apache.flink.runtime.checkpoint.CheckpointStatsSnapshot;
 import org.apache.flink.runtime.checkpoint.CheckpointStatsStatus;
+import org.apache.flink.runtime.checkpoint.CheckpointFailureReason;
 import org.apache.flink.runtime.checkpoint.CompletedCheckpointStats;
+import org.apache.flink.runtime.checkpoint.FailedCheckpointStats;
 import org.apache.flink.runtime.execution.ExecutionState;
 import org.apache.flink.runtime.executiongraph.AccessExecution;
 import org.apache.flink.runtime.executiongraph.AccessExecutionGraph;
@@ -63,6 +66,7 @@ final class Watch {
         boolean isCompleted;
         String location;
 
+        /** {@code result}: null, if nobody has asked for it. */
         Checkpoint(String kind, CompletableFuture<?> result) {
             this.kind = kind;
             this.result = result;
@@ -84,19 +88,33 @@ final class Watch {
     private final Set<ExecutionState>[] states;
     private final boolean[] running;
     private final boolean[] finished;
+    private final String configured; // of which kind checkpoints are
     private JobStatus status;
     private boolean isOver;
     private int masters;
     private String master; // the id of the graph that was looked at last, which each job master makes anew
 
     @SuppressWarnings({"unchecked", "rawtypes"})
-    Watch(JobPlan plan) {
+    Watch(JobPlan plan) throws BadRequest {
         this.plan = plan;
+        configured = configuredKind(plan);
         attempts = new int[plan.tasks];
         states = new Set[plan.tasks];
         Arrays.setAll(states, task -> new HashSet<>());
         running = new boolean[plan.tasks];
         finished = new boolean[plan.tasks];
+    }
+
+    /** Of which kind checkpoints are, savepoints apart. */
+    String configured() {
+        return configured;
+    }
+
+    private static String configuredKind(JobPlan plan) throws BadRequest {
+        if (!plan.isSet("unaligned")) {
+            return "aligned";
+        }
+        return plan.setting("alignment_timeout") == 0 ? "unaligned" : "timeoutable";
     }
 
     /** How many have begun in the place of one that was lost. */
@@ -174,6 +192,7 @@ final class Watch {
             master = now;
         }
         masters = now == null ? masters : Math.max(masters, replaced);
+        begins(graph, statistics, found);
         ends(statistics, found);
         tasks(graph, statistics, found);
         found.sort(Comparator.comparingLong(Timed::at).thenComparingInt(Timed::order));
@@ -219,7 +238,7 @@ final class Watch {
     }
 
     private static boolean isDone(CompletableFuture<?> result) {
-        return result.isDone() && !result.isCompletedExceptionally();
+        return result != null && result.isDone() && !result.isCompletedExceptionally();
     }
 
     private static String location(CheckpointStatsSnapshot statistics) {
@@ -234,6 +253,17 @@ final class Watch {
         if (!one.hasEnded) {
             one.hasEnded = true;
             signals.add(failed(number, one));
+        }
+    }
+
+    /** Nobody has asked for them: when all data has come to its end, Flink triggers one. */
+    private void begins(AccessExecutionGraph graph, CheckpointStatsSnapshot statistics, List<Timed> found) {
+        for (long number : unknown(graph)) {
+            AbstractCheckpointStats one = statistics.getHistory().getCheckpointById(number);
+            String kind = one.getProperties().isSavepoint() ? "savepoint" : configured;
+            checkpoints.put(number, new Checkpoint(kind, null));
+            ObjectNode signal = Json.tagged("checkpoint-begun").put("checkpoint", number).put("kind", kind);
+            found.add(new Timed(one.getTriggerTimestamp(), -1, signal));
         }
     }
 
@@ -256,6 +286,9 @@ final class Watch {
                 signal = completed(one.getCheckpointId(), checkpoint);
             } else {
                 signal = failed(one.getCheckpointId(), checkpoint);
+                if (checkpoint.result == null) {
+                    signal.put("reason", reason(((FailedCheckpointStats) one).getFailureMessage()));
+                }
             }
             found.add(new Timed(at, 0, signal));
         }
@@ -265,9 +298,19 @@ final class Watch {
         return Json.tagged("checkpoint-failed").put("checkpoint", number).put("reason", reason(checkpoint.result));
     }
 
+    /** Why a checkpoint has failed of which only the statistics tell. */
+    private static String reason(String message) {
+        for (CheckpointFailureReason one : CheckpointFailureReason.values()) {
+            if (message != null && message.contains(one.message()) && Errors.name(one) != null) {
+                return Errors.name(one);
+            }
+        }
+        return "task-closing";
+    }
+
     /** Why a checkpoint has failed, as its trigger was told. */
     private static String reason(CompletableFuture<?> result) {
-        CheckpointException failed = failure(result);
+        CheckpointException failed = result == null ? null : failure(result);
         String name = failed == null ? null : Errors.name(failed.getCheckpointFailureReason());
         return name == null ? "task-closing" : name; // it has failed with the tasks or with the job
     }
