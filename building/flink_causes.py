@@ -33,6 +33,7 @@ from conformance.ports import (
     OPERATOR_COORDINATOR,
     OPERATOR_SNAPSHOT,
     OPERATORS_OPEN,
+    CheckpointBegun,
     CheckpointCompleted,
     CheckpointFailed,
     CheckpointKind,
@@ -47,6 +48,7 @@ from conformance.ports import (
     JobTaskChanged,
     Recovery,
     TaskState,
+    Triggered,
     UnusableImplementation,
 )
 from conformance.ports import find_implementation as find
@@ -190,9 +192,10 @@ class History:
             self._begin(bool(entry.step[1]))
         elif name == steps.end.name:
             self.ended += 1
-        elif name in (steps.trigger.name, steps.stop_with_savepoint.name) and getattr(value, "checkpoint", 0):
+        elif name in (steps.trigger.name, steps.stop_with_savepoint.name) and isinstance(value, Triggered):
             stops = name == steps.stop_with_savepoint.name
-            self.pending[value.checkpoint] = stops or entry.step == SAVEPOINT
+            if value.checkpoint:
+                self.pending[value.checkpoint] = stops or entry.step == SAVEPOINT
             if stops:
                 self.stopping = value.checkpoint
 
@@ -211,6 +214,8 @@ class History:
             self.awaits_restart, self.restarted = False, True
             for run in signal.tasks:
                 self.states.update(dict.fromkeys(run))
+        elif isinstance(signal, CheckpointBegun):
+            self.pending[signal.checkpoint] = False
         elif isinstance(signal, (CheckpointCompleted, CheckpointFailed)):
             self.pending.pop(signal.checkpoint, None)
             if isinstance(signal, CheckpointFailed) and signal.checkpoint == self.stopping:

@@ -121,13 +121,9 @@ final class LiveJob {
         return ended.get(source) != 0;
     }
 
-    boolean isAnyEnded() {
-        for (int source = 0; source < ended.length(); source++) {
-            if (isEnded(source)) {
-                return true;
-            }
-        }
-        return false;
+    /** Whether no more records come. */
+    boolean isEnded() {
+        return plan.vertices.stream().allMatch(vertex -> !vertex.isSource() || isEnded(vertex.number));
     }
 
     void end(int source) {

@@ -170,7 +170,7 @@ final class PipelineSubject implements Subject {
 
     private ObjectNode trigger(String kind) throws Exception {
         boolean isSavepoint = kind.equals("savepoint");
-        if (watch.isPending() || job.isAnyEnded()) { // else at once, since operators go on
+        if (watch.isPending() || job.isEnded()) { // else at once, since operators go on
             listen();
         }
         if (!isLive()) {
@@ -298,9 +298,11 @@ final class PipelineSubject implements Subject {
                 if (!probed) {
                     job.beginProbe();
                     probed = true;
-                } else if (job.hasArrived(watch.finished(), watch.newestCompleted())) {
+                } else if (job.hasArrived(watch.finished(), watch.newestCompleted()) && !mayGoOn(since)) {
                     listen();
-                    return true;
+                    if (isCalm()) {
+                        return true;
+                    }
                 }
             } else {
                 probed = false;
@@ -333,6 +335,11 @@ final class PipelineSubject implements Subject {
             default:
                 return false;
         }
+    }
+
+    /** Whether Flink may be about to trigger a checkpoint by itself, since all data has come to its end. */
+    private boolean mayGoOn(long since) {
+        return job.isEnded() && System.nanoTime() - since < TimeUnit.MILLISECONDS.toNanos(STILL_MILLIS);
     }
 
     /** Whether all tasks run, nothing is pending, and all that exists was emitted. */
