@@ -267,17 +267,17 @@ class Ledger(PortLedger):
         self.tries += self.closing
         if seen.value.checkpoint:
             out = self.threads.was_idle and not self.throttled and not self.stopping and not self.failures.lost_trigger
-            self._begins(seen.value.checkpoint, CheckpointKind(seen.value.kind or kind), out)
+            self._begins(seen.value.checkpoint, CheckpointKind(seen.value.kind or kind), self.threads.clock, out)
 
-    def _begins(self, number: int, kind: CheckpointKind, out: bool) -> None:
-        """Notes that a checkpoint was triggered. `out`: whether all records had come out."""
+    def _begins(self, number: int, kind: CheckpointKind, clock: int, out: bool) -> None:
+        """Notes that a checkpoint was triggered, behind so many turns. `out`: whether all records had come out."""
         checkpoints, pending = self.checkpoints, self.checkpoints.pending
         if number <= checkpoints.newest:
             self.say("ids-of-checkpoints-increase", PROTOCOL, f"an id is larger than {checkpoints.newest}, the largest"
                      " so far", f"checkpoint {number} was triggered")  # fmt: skip
         losses = self.failures.losses
         one = Checkpoint(
-            number, kind, self.origin, self.now, self.threads.clock, self.attempt,
+            number, kind, self.origin, self.now, clock, self.attempt,
             self.failures.count, losses,
             all_ready=all(state is FINISHED or task in self.ready for task, state in enumerate(self.states)),
             passes=not pending and FINISHED not in self.states and self.graph.lets_barriers_pass(self.throttled),
@@ -338,7 +338,7 @@ class Ledger(PortLedger):
         return one
 
     def _begun(self, signal: ports.CheckpointBegun) -> None:
-        self._begins(signal.checkpoint, signal.kind, out=False)
+        self._begins(signal.checkpoint, signal.kind, self.threads.clock - 1, out=False)  # it was in the last turn
 
     def _completed(self, signal: ports.CheckpointCompleted) -> None:
         one, checkpoints = self._end(signal.checkpoint, "completed"), self.checkpoints
