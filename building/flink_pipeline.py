@@ -23,7 +23,7 @@ from urllib.parse import urlparse
 import msgspec
 from msgspec.structs import replace
 
-from conformance.bridges.flink.implementation import CHANGE
+from conformance.bridges.flink.implementation import CHANGE, COUNTING_NANOSECONDS, OPENING_MICROSECONDS
 from conformance.components import COMPONENTS
 from conformance.components.pipeline import steps
 from conformance.components.pipeline.config import PipelineScenarioConfig, make
@@ -257,19 +257,21 @@ they recovered. Then it drains, and every record must have been committed once. 
 All rows have the same speeds, which follow from what FLINK-40016 is about: a local channel stores a buffer twice that
 its task takes between the first barrier of a checkpoint and the barrier of this channel. So barriers must come further
 apart than a snapshot takes, which splits do that are opened slowly (up to {opening} ms each); and what was recovered must
-still be there, for which there are {room} floating buffers for each gate, and operators that take 0.25 ms for a record.
+still be there, for which there are {room} floating buffers for each gate, and operators that take {counting:g} ms for a record.
 
 | release | checkpoints | workers | episodes | restores from a checkpoint | completed while tasks restored | not judged in the end | seconds per episode | violations |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |
 """  # noqa: E501
-OPENING = 80
-"""How long the sources of the jobs take at most to open a split, in milliseconds."""
 
 
 def report(episodes: Sequence[Episode], folder: Path) -> str:
     """Returns the page. `folder`: that of the run."""
     text = HEADER.format(
-        records=2 * SPLITS * PORTION, chain=" → ".join(map(str, PARALLELISM)), opening=OPENING, room=ROOM
+        records=2 * SPLITS * PORTION,
+        chain=" → ".join(map(str, PARALLELISM)),
+        opening=OPENING_MICROSECONDS // 1000,
+        counting=COUNTING_NANOSECONDS / 1_000_000,
+        room=ROOM,
     )
     kept: list[str] = []
     for setting in SETTINGS:

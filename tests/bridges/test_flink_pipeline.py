@@ -9,10 +9,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from building.flink_pipeline import EPISODES, OPENING, SETTINGS, SPLITS, Episode, chain, main, read, report, run
+from building.flink_pipeline import EPISODES, SETTINGS, SPLITS, Episode, chain, main, read, report, run
 from conformance.bridges.flink import FlinkPipeline, flink_pipeline
 from conformance.bridges.flink.releases import PIPELINES
-from conformance.bridges.flink.shim import read_sources
 from conformance.components import COMPONENTS
 from conformance.components.pipeline.config import make
 from conformance.components.pipeline.ledger import Ledger
@@ -20,6 +19,7 @@ from conformance.components.pipeline.steps import restorable
 from conformance.driver import Program, Seen, run_scenario
 from conformance.ports import (
     Capability,
+    CheckpointBegun,
     CheckpointCompleted,
     CheckpointKind,
     Committed,
@@ -29,6 +29,7 @@ from conformance.ports import (
     JobSettings,
     JobTaskChanged,
     Recovery,
+    Refusal,
     Run,
     TaskState,
     Transaction,
@@ -74,6 +75,15 @@ def test_what_is_outside_the_job_outlives_it(ledger):
     assert not ledger.found
     ledger.hear([Committed(1, Transaction(0, 3), (Run(2, 2),))])
     assert set(ledger.found) == {"nothing-is-committed-twice-or-made-up", "only-a-completed-checkpoint-is-committed"}
+
+
+def test_a_checkpoint_of_the_engines_own_is_one_like_others(ledger):
+    ledger.hear([CheckpointBegun(3, CheckpointKind.TIMEOUTABLE)])
+    assert set(ledger.refusal("aligned")) == {Refusal.TOO_MANY, Refusal.NOT_RUNNING}
+    ledger.hear([CheckpointCompleted(3, CheckpointKind.TIMEOUTABLE), Committed(1, Transaction(0, 3), (Run(6, 8),))])
+    assert not ledger.found
+    ledger.hear([CheckpointBegun(3, CheckpointKind.TIMEOUTABLE)])
+    assert set(ledger.found) == {"ids-of-checkpoints-increase"}
 
 
 def test_only_a_checkpoint_that_the_engine_keeps_can_be_restored(ledger):
@@ -125,11 +135,6 @@ def test_episodes_that_were_run_are_not_run_again(tmp_path, capsys):
     (tmp_path / EPISODES).write_bytes(b"\n".join(lines))
     assert main(["--episodes", "2", "--keep", str(tmp_path)]) == 0
     assert capsys.readouterr().out.count("| 2 | 4 |") == len(SETTINGS)
-
-
-def test_the_page_says_how_slowly_splits_are_opened():
-    reader = {place.name: text for place, text in read_sources("2.3.0", PIPELINES)}["SplitReader.java"]
-    assert f"OPENING_MICROS = {OPENING}_000;" in reader.decode()
 
 
 @pytest.mark.parametrize("version", ["2.3.0+FLINK-1", "2.2.1+FLINK-40016"])

@@ -33,6 +33,8 @@ CHANGED_PIPELINE_MAIN_CLASS = "conformance.flink.overlay.Main"
 CHANGE = "FLINK-40016"
 """The ticket of the change that can be laid over a release."""
 PIPELINE_MEMORY = "768m"
+OPENING_MICROSECONDS, COUNTING_NANOSECONDS = 80_000, 250_000
+"""How long the sources of whole jobs take at most to open a split, and how long a count takes for a record."""
 CLASS_PATH_VARIABLE = "CONFORMANCE_FLINK_CLASS_PATH"
 """The class path of the user's own classes, for whole jobs."""
 ENUMERATOR_VARIABLE = "CONFORMANCE_FLINK_ENUMERATOR"
@@ -100,7 +102,11 @@ class FlinkPipeline(FlinkPrograms):
 
     def command(self) -> tuple[str, ...]:
         own, enumerator = (os.environ.get(one, "") for one in (CLASS_PATH_VARIABLE, ENUMERATOR_VARIABLE))
-        properties = {"conformance.enumerator": enumerator} if enumerator else {}
+        properties = {
+            "conformance.opening.micros": str(OPENING_MICROSECONDS),
+            "conformance.counting.nanos": str(COUNTING_NANOSECONDS),
+            **({"conformance.enumerator": enumerator} if enumerator else {}),
+        }
         return command(self.release, self.sources, self.main_class, PIPELINE_MEMORY, own, properties)
 
     @property

@@ -353,6 +353,7 @@ final class PipelineSubject implements Subject {
         if (isReleased) {
             return;
         }
+        job.failures.finish(); // a master that begins when the job is released finds nothing of it
         job.close();
         listen();
         boolean live = isLive();
@@ -365,7 +366,6 @@ final class PipelineSubject implements Subject {
                 // It has ended meanwhile.
             }
         }
-        job.failures.finish();
     }
 
     /** The next job begins, and nobody has released this one. */

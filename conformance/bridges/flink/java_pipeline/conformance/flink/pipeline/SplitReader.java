@@ -20,7 +20,7 @@ final class SplitReader implements SourceReader<byte[], Split> {
     /** What reading costs: sources that are busy send their barriers at different moments. */
     private static final long COST_NANOS = 300_000;
     /** What it costs at most to open a split. A trigger waits, so that barriers come further apart than snapshots take. */
-    private static final int OPENING_MICROS = 80_000;
+    private static final int OPENING_MICROS = Integer.getInteger("conformance.opening.micros");
 
     private final LiveJob job;
     private final JobPlan.Vertex vertex;
