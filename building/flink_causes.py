@@ -59,6 +59,8 @@ RELEASES = {"2.3.0": (Recovery.RECOVER_FIRST, Recovery.IN_MEMORY), "2.2.1": (Rec
 GRAPHS = ("keyed", "one edge", "separate", "union", "two inputs", "keyed with broadcast")
 PORTION = 5
 """So many records of each split are supplied at a time."""
+TRIES = 40
+"""How often something is asked for that is possible only once tasks restore. Then the job may run already."""
 MOST_KEPT = 2
 """Folders of episodes that have failed, for each release and rule."""
 EPISODES = "causes.jsonl"
@@ -279,9 +281,11 @@ def _cell(kind: Kind, phase: Phase, ledger: Ledger, random: Random) -> Iterator[
         if phase is Phase.RESTARTING and waits:
             yield _other(ledger, random)
         yield from _supplied(ledger)
-        if kind.point in CUTS:  # some engines take checkpoints in the middle of it
-            for _ in range(3):
-                yield ALIGNED
+        before, newest = ledger.failures.count, ledger.checkpoints.newest
+        for _ in range(TRIES if kind.point in CUTS or not waits else 0):  # at first there is nothing that can fail
+            if ledger.failures.count > before or ledger.checkpoints.newest > newest:
+                return
+            yield ALIGNED if waits else asked
         return
     still = [] if waits else counting(ledger)  # their barriers stay behind records
     if waits:

@@ -79,6 +79,8 @@ final class Options {
         set(options, "taskmanager.network.memory.buffers-per-channel", plan.setting("exclusive_buffers"));
         set(options, "taskmanager.network.memory.floating-buffers-per-gate", plan.setting("floating_buffers"));
         set(options, "jobmanager.execution.failover-strategy", plan.isSet("regions") ? "region" : "full");
+        // A job waits for the worker that takes the place of a lost one, and does not fail since slots are missing.
+        set(options, "resourcemanager.standalone.start-up-time", "72000000");
         set(options, "jobmanager.execution.attempts-history-size", "1000");
         set(options, "cluster.evenly-spread-out-slots", "true");
         set(options, "jobstore.type", "Memory");

@@ -170,11 +170,15 @@ final class PipelineSubject implements Subject {
 
     private ObjectNode trigger(String kind) throws Exception {
         boolean isSavepoint = kind.equals("savepoint");
+        int known = watch.checkpoints.size();
         if (watch.isPending() || job.isEnded()) { // else at once, since operators go on
             listen();
         }
         if (!isLive()) {
             return refused("over");
+        }
+        if (watch.checkpoints.size() > known) { // Flink has triggered one meanwhile, which is said with this answer
+            return refused("too-many");
         }
         // Flink would let the request wait until another checkpoint has ended, of which the port knows nothing.
         if (!isSavepoint && watch.pending() >= (job.plan.isSet("unaligned") ? 1 : job.plan.setting("concurrent"))) {
@@ -227,9 +231,13 @@ final class PipelineSubject implements Subject {
     }
 
     private ObjectNode stop() throws Exception {
+        int known = watch.checkpoints.size();
         listen();
         if (!isLive()) {
             return refused("over");
+        }
+        if (watch.checkpoints.size() > known) {
+            return refused("too-many");
         }
         ObjectNode answer =
                 triggered(

@@ -230,6 +230,15 @@ final class Watch {
                         endWithJob(number, one, signals);
                     }
                 });
+        if (point > plan.restored && !checkpoints.containsKey(point)) { // the lost one has told nobody of it
+            Checkpoint one = new Checkpoint(configured, null);
+            one.hasEnded = true;
+            one.isCompleted = true;
+            one.location = location(statistics);
+            checkpoints.put(point, one);
+            signals.add(begun(point, configured));
+            signals.add(completed(point, one));
+        }
         Arrays.fill(attempts, 0);
         Arrays.stream(states).forEach(Set::clear);
         ObjectNode restarted = Json.tagged("job-restarted").put("checkpoint", point);
@@ -262,9 +271,12 @@ final class Watch {
             AbstractCheckpointStats one = statistics.getHistory().getCheckpointById(number);
             String kind = one.getProperties().isSavepoint() ? "savepoint" : configured;
             checkpoints.put(number, new Checkpoint(kind, null));
-            ObjectNode signal = Json.tagged("checkpoint-begun").put("checkpoint", number).put("kind", kind);
-            found.add(new Timed(one.getTriggerTimestamp(), -1, signal));
+            found.add(new Timed(one.getTriggerTimestamp(), -1, begun(number, kind)));
         }
+    }
+
+    private static ObjectNode begun(long number, String kind) {
+        return Json.tagged("checkpoint-begun").put("checkpoint", number).put("kind", kind);
     }
 
     private void ends(CheckpointStatsSnapshot statistics, List<Timed> found) {
