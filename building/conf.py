@@ -34,7 +34,7 @@ include_patterns = ["*.md", "docs/**.md", "examples/*/README.md", "reports/**.md
 exclude_patterns = ["reports/campaign-example/*/**"]  # no pages of the site: they are published as they are
 FILES = (
     "LICENSE", "docs/*.schema.json", "examples/*/adapter.*", "reports/exploration/*.json",
-    "reports/flink-findings/**/*.java", "reports/bytewax-findings/**/*.py",
+    "reports/flink-findings/**/*.java", "reports/bytewax-findings/**/*.py", "reports/spark-findings/*.py",
 )  # fmt: skip
 """What pages link to and is published as it is, each file by itself."""
 FOLDERS = ("reports/campaign-example",)

@@ -1,8 +1,8 @@
 """A query whose process was killed while it wrote its first offsets cannot start again.
 
-It needs only pyspark: `python half_offset.py`, or `python half_offset.py control`, which turns the check off. The kill is
-played: the temporary file is there that such a kill has left in an episode. Exit status 1 if the query does not start,
-else 0.
+It needs only pyspark: `python half_offset.py`, or `python half_offset.py control`, which turns the check off. The kill
+is played: the temporary file is there that such a kill has left in an episode. Exit status 1 if the query does not
+start, else 0.
 """
 
 import sys

@@ -1,8 +1,8 @@
 """A query that keeps one batch of its state in RocksDB cannot start again after a failure of user code.
 
-It needs only pyspark: `python retained.py`, or `python retained.py control`, which keeps two. User code fails once in the
-second batch, when its state has been written and the batch is not committed. Exit status 1 if the query does not start
-again, else 0.
+It needs only pyspark: `python retained.py`, or `python retained.py control`, which keeps two. User code fails once in
+the second batch, when its state has been written and the batch is not committed. Exit status 1 if the query does not
+start again, else 0.
 """
 
 import sys

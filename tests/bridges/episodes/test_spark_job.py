@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,8 @@ from conformance.episodes.drawing import Episode, plainest
 from conformance.episodes.running import ASKED, Episodes, Result
 from conformance.scenarios import Step
 
-ADAPTER = Path(__file__).resolve().parents[3] / "examples" / "spark" / "adapter.py"
+ROOT = Path(__file__).resolve().parents[3]
+ADAPTER = ROOT / "examples" / "spark" / "adapter.py"
 PROBLEM = spark_problem() or (
     None if shutil.which("javac") else "the example on Spark needs a JDK, but there is no javac"
 )
@@ -74,3 +76,12 @@ def test_a_query_that_was_stopped_goes_on_in_another_life(spark: Episodes) -> No
     )  # fmt: skip
     found = _run(spark, stopped)
     assert (found.kind, found.deaths[ASKED], found.restores) == (("", ""), 1, 1)
+
+
+@pytest.mark.parametrize("name", ["retained", "half_offset"])
+@pytest.mark.parametrize(("control", "status"), [((), 1), (("control",), 0)], ids=["as it is", "control"])
+def test_a_finding_in_spark_is_still_there(name: str, control: tuple[str, ...], status: int) -> None:
+    """A release that has mended it lets the test fail: then the page says so."""
+    program = ROOT / "reports" / "spark-findings" / f"{name}.py"
+    done = subprocess.run([sys.executable, "-B", program, *control], capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stderr
