@@ -30,7 +30,7 @@ from conformance.campaigns.seconds import Watch
 from conformance.driver import FailureClass, Program
 from conformance.engines.check import Found
 from conformance.engines.tally import Counter, Failure, Signature
-from conformance.episodes import COMPONENT
+from conformance.episodes import COMPONENT, RESTORES
 from conformance.episodes.drawing import Episode
 from conformance.episodes.running import STUCK, VOCABULARY, Episodes, Kind, Result, verdict
 from conformance.models.words import many
@@ -103,6 +103,8 @@ def _run(plan: Plan, block: Block, name: str, program: Program, number: int, pla
     counter.add(_scenario(episode), first.run, number)
     tally = counter.tally()
     tally.failures = {} if failure is None else dict([failure])
+    if first.restores:  # the rules see what the last life says, and nothing of a run that has failed before
+        tally.exercised = dict(sorted({**tally.exercised, RESTORES: 1}.items()))
     result = BlockResult(plan.digest, _bare(block), {name: encode_tally(tally)})
     if made is not None and place is not None and made.exists():
         if failure is not None:

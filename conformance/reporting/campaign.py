@@ -143,7 +143,7 @@ def _episodes(result: CampaignResult) -> list[Remark]:
     if not result.plan.of_episodes:
         return []
     seen = restores(result)
-    restored = f"In {counted(seen, 'episode')} the last life was restored from recovery data."
+    restored = f"In {counted(seen, 'episode')} a life was restored from recovery data."
     if not seen:
         restored = "No life was restored from recovery data, so nothing was put to the test."
     return [Remark(f"{restored} Two runs of an episode need not be alike: another campaign may find more, or less.")]

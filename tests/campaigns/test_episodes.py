@@ -24,7 +24,7 @@ from conformance.campaigns import (
 from conformance.campaigns.block import run_block
 from conformance.cli import main
 from conformance.driver import Run
-from conformance.episodes import EpisodeConfig, running, steps
+from conformance.episodes import RESTORES, EpisodeConfig, running, steps
 from conformance.episodes.drawing import Episode
 from conformance.ports.episodes import Description
 from conformance.ports.registry import registered_names
@@ -162,13 +162,13 @@ def test_what_does_not_go_on_breaks_a_rule_if_it_happens_again(monkeypatch: pyte
     stuck = [True, True, True, True, True, False]
 
     def run(self: running.Episodes, one: Episode, keep: Path | None = None) -> running.Result:
-        return running.Result(stuck=stuck.pop(0), run=Run(None, 0, None))
+        return running.Result(stuck=stuck.pop(0), restores=2, run=Run(None, 0, None))
 
     monkeypatch.setattr(running.Episodes, "run", run)
     plan = plan_of("cut")
-    failures = [
-        run_block(plan, plan.block_at(number), campaigns.Names()).tallies[plan.baseline].failures for number in (0, 1)
-    ]
+    tallies = [run_block(plan, plan.block_at(number), campaigns.Names()).tallies[plan.baseline] for number in (0, 1)]
+    assert [one.exercised for one in tallies] == [{RESTORES: 1}] * 2
+    failures = [one.failures for one in tallies]
     assert [(one.property, one.failure_class) for one in failures[0]] == [
         ("a-job-is-over-once-and-for-a-reason", "stuck")
     ]
