@@ -48,7 +48,8 @@ class Executor:
 
     __slots__ = (
         "aborted", "aborted_by", "aborts_in_flight", "aborts_queued", "awaited", "cause", "closed", "closing", "idle",
-        "input_lines", "is_open", "late", "ongoing", "parts", "registering", "stopped", "task_lines", "users", "written",
+        "input_lines", "is_open", "late", "ongoing", "parts", "registering", "stopped", "task_lines", "users",
+        "written",
     )  # fmt: skip
 
     def __init__(self) -> None:
