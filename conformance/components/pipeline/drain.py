@@ -18,6 +18,7 @@ MOST_WAITS = 3
 _FEW = 400
 """From more records on, the engine lets its threads work on its own."""
 _IDLE = steps.settle(Until.IDLE.value)
+_KINDS = tuple(one.value for one in (CheckpointKind.ALIGNED, CheckpointKind.UNALIGNED, CheckpointKind.TIMEOUTABLE))
 
 NOTHING = frozenset[object]()
 """What a job has that is started anew."""
@@ -54,7 +55,14 @@ def _last(ledger: Ledger) -> Any:
     covered = ledger.is_covered() and not ledger.has_all_ended() and not ledger.failures.lost_trigger
     for sink in ledger.sinks if covered else ():  # some engines commit with the next checkpoint
         covered = covered and (not ledger.not_committed(sink) or ledger.is_due(sink))
-    return None if covered else steps.trigger(CheckpointKind.ALIGNED.value)
+    return None if covered else steps.trigger(_kind(ledger))
+
+
+def _kind(ledger: Ledger) -> str:
+    """Of one kind are all checkpoints that one drain triggers: what an engine does not do for it, as to notify a sink,
+    the next checkpoint would do for the one before if it were of another kind. The number of records says of which."""
+    kind = _KINDS[sum(ledger.supplied.values()) % len(_KINDS)]
+    return kind if ledger.config.settings.unaligned and kind not in ledger.disabled else _KINDS[0]
 
 
 def _rest(ledger: Ledger) -> Sequence[Any]:

@@ -77,9 +77,10 @@ class Ledger(PortLedger):
     """Phases: *live*, *over*, or the end."""
 
     __slots__ = (
-        "attempt", "cancelled", "capabilities", "checkpoints", "config", "ended", "failures", "found", "generation",
-        "graph", "now", "origin", "ready", "restored", "scenario", "sights", "sinks", "states", "status", "stopped",
-        "stopping", "supplied", "supplied_here", "tells_ready", "tells_states", "threads", "throttled", "tries",
+        "attempt", "cancelled", "capabilities", "checkpoints", "config", "disabled", "ended", "failures", "found",
+        "generation", "graph", "now", "origin", "ready", "restored", "scenario", "sights", "sinks", "states", "status",
+        "stopped", "stopping", "supplied", "supplied_here", "tells_ready", "tells_states", "threads", "throttled",
+        "tries",
     )  # fmt: skip
 
     def __init__(
@@ -90,6 +91,8 @@ class Ledger(PortLedger):
         self.checkpoints = Checkpoints()
         self.generation = -1
         """How many jobs there were before this one."""
+        self.disabled: set[str] = set()
+        """The kinds of checkpoints that the engine has refused as disabled."""
         self.tells_states = self.tells_ready = False
         """Whether the engine says how far tasks are, and when they are ready."""
         self.sights: set[str] = set()
@@ -268,6 +271,8 @@ class Ledger(PortLedger):
         if seen.value.checkpoint:
             out = self.threads.was_idle and not self.throttled and not self.stopping and not self.failures.lost_trigger
             self._begins(seen.value.checkpoint, CheckpointKind(seen.value.kind or kind), self.threads.clock, out)
+        elif seen.value.refused is Refusal.DISABLED:
+            self.disabled.add(kind)
 
     def _begins(self, number: int, kind: CheckpointKind, clock: int, out: bool) -> None:
         """Notes that a checkpoint was triggered, behind so many turns. `out`: whether all records had come out."""
