@@ -246,7 +246,7 @@ suite-mutants: venv ## operator mutants of the suite's own engines, judged by th
 episodes: venv ## 500 episodes of whole jobs on Bytewax, which needs Python before 3.13, into reports/; half an hour
 	$(BIN)/python -m pip install -q '.[bytewax]'
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/conformance episodes "python examples/bytewax/adapter.py" --episodes 500 \
-	  --seed bytewax --report reports/episodes.md
+	  --seed bytewax --report reports/episodes.md || [ $$? -eq 1 ]
 
 episodes-spark: jdk venv ## 500 episodes of whole jobs on Spark Structured Streaming, into reports/; an hour or more
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/conformance episodes "python examples/spark/adapter.py" --episodes 500 \

@@ -10,6 +10,7 @@ from textwrap import wrap
 from rich.text import Text
 
 from conformance.engines.causes import Cause
+from conformance.episodes import COMPONENT as EPISODE
 from conformance.reporting.claims import unclaimed_in_words
 from conformance.reporting.columns import Word, by_component
 from conformance.reporting.counts import NOT_PUT_TO_THE_TEST, OPEN, Counts, count, counted
@@ -299,7 +300,8 @@ def _open(tried: Sequence[Tried], width: int, everything: bool, in_short: bool =
             yield Text(f"Not exercised: {len(names):,} (--all names them)")
         else:
             yield from map(Text, _cut(f"{text}: {', '.join(names)}", width, MOST_OPEN, everything))
-            yield Text(f"{_INDENT}conformance explain PROPERTY --implementation NAME says why")
+            if {column.component for one in tried for column in one.columns} != {EPISODE.name}:  # it searches by itself
+                yield Text(f"{_INDENT}conformance explain PROPERTY --implementation NAME says why")
     if everything:
         lists = {
             "Untestable": _named(tried, (Word.UNTESTABLE,), situations=False),

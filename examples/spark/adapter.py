@@ -51,6 +51,7 @@ DESCRIPTION = {
     "start_seconds": 6.0,
     "serves": True,
     "host": True,
+    "cores": 2,
 }
 OPENED = ("java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util",
           "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref", "sun.nio.ch", "sun.nio.cs",
