@@ -269,7 +269,7 @@ class Program:
         """By shape of the component, and by whether the scenario has faults, the first case of each step by name. In a
         scenario without faults, the properties that are about faults need not be asked, nor in another shape those that
         are about one shape."""
-        self.moves = next(iter(self.moves_of.values()))
+        self.moves = self.moves_of[self._any_scenario()]
         """The first case of each step by name, whatever judges it."""
         self.ends = _ends(component)
         """The step that looks how much is held, and the one that releases the port, with which every drain ends."""
@@ -333,11 +333,15 @@ class Program:
         muted = frozenset(slugs) - ALWAYS_JUDGED
         twin = self.made_by(self.factory)
         twin.moves_of = self._moves(one for one in self.properties if one.slug not in muted)
-        twin.moves = next(iter(twin.moves_of.values()))
+        twin.moves = twin.moves_of[self._any_scenario()]
         twin.places = {slug: place for slug, place in self.places.items() if slug not in muted}
         return twin
 
-    def _moves(self, judging: Iterable[Property]) -> dict[tuple[str, bool], dict[str, Move]]:
+    def _any_scenario(self) -> _Scenarios:
+        """Returns one kind of scenarios: every kind has the same steps."""
+        return self.component.searched[0].name, True
+
+    def _moves(self, judging: Iterable[Property]) -> _MovesOf:
         """Returns the steps with those of these properties that are judged in scenarios of each shape, with and without
         faults. Each property keeps its place in the rows of a run's evidence."""
         component, count = self.component, len(self.properties)
@@ -356,9 +360,7 @@ class Program:
                 for at, kind in enumerate(component.steps)
             )
 
-        return {
-            (shape.name, faults): of(shape.name, faults) for shape in component.searched for faults in (True, False)
-        }
+        return _MovesOf(of)
 
     def without_judges(self) -> Program:
         """Returns a copy of this program that judges nothing. The explorer replays with it steps that were judged."""
@@ -366,7 +368,7 @@ class Program:
         twin.moves = _by_name(
             Move(move.kind, self.threads, [], move.place, False, self.is_checked) for move in self.all_cases()
         )
-        twin.moves_of = dict.fromkeys(self.moves_of, twin.moves)
+        twin.moves_of = _MovesOf(lambda shape, faults: twin.moves)
         return twin
 
     def all_cases(self) -> Iterator[Move]:
@@ -390,6 +392,23 @@ class Program:
             contradict = orders.cycle(new) != ()
         orders.changed = contradict
         return not contradict
+
+
+_Scenarios: TypeAlias = tuple[str, bool]
+"""A shape of the component, and whether the scenarios have faults."""
+
+
+class _MovesOf(dict[_Scenarios, dict[str, Move]]):
+    """The first case of each step by name, for each kind of scenarios. They are made when a scenario needs them: a
+    program of one run needs one of up to ten."""
+
+    def __init__(self, make: Callable[[str, bool], dict[str, Move]]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, scenarios: _Scenarios) -> dict[str, Move]:
+        made = self[scenarios] = self._make(*scenarios)
+        return made
 
 
 def _ends(component: Component) -> tuple[Step, Step] | None:
