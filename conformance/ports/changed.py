@@ -13,16 +13,19 @@ A known bug is a change of the reference's text, written as a diff:
 `--- FILE` names a file below the package. `@@` begins another hunk in the same file; the rest of its line is ignored.
 A hunk has no line numbers, so the lines that it shows must occur in the file exactly once.
 
-The package must import itself relatively: an absolute import would find the unchanged module.
+The package must import itself relatively: an absolute import would find the unchanged module. A copy has own modules
+for the changed files and for whatever imports them, however far away. It shares the others with the package: they are
+the same, and to load them takes most of the time of a copy.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib.util
 import pkgutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.abc import InspectLoader, MetaPathFinder
@@ -126,20 +129,25 @@ class Package:
     def copy(self, texts: Mapping[str, str]) -> ModuleType:
         """A copy of the package with these files in place of its own. The copy does not stay in `sys.modules`.
 
-        All modules of the copy are imported now. A module that imports another one later, inside a function, would not
-        find it; an absolute import would find the unchanged module.
+        All modules of the copy are imported now. One of its own modules that imports another one later, inside a
+        function, would not find it; an absolute import would find the unchanged module.
 
         Raises: whatever a changed file raises while it is imported; no module stays in `sys.modules` then either.
         """
         digest = hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest()[:12]
         alias = f"{self.name}@{digest}"
+        own = self._concerned(texts)
         modules = {
             alias + spec.name[len(self.name) :]: _Copied(spec, texts.get(file), f"{spec.origin} changed as {digest}")
             for file, spec in self._specs.items()
+            if spec.name in own
         }
         finder = _Finder(modules)
         sys.meta_path.insert(0, finder)
         try:
+            for name in self.files.values():
+                if name not in own:
+                    sys.modules[alias + name[len(self.name) :]] = import_module(name)
             copy = import_module(alias)
             for name in modules:
                 import_module(name)
@@ -148,6 +156,27 @@ class Package:
             for name in [one for one in sys.modules if one == alias or one.startswith(f"{alias}.")]:
                 del sys.modules[name]
         return copy
+
+    def _concerned(self, files: Iterable[str]) -> frozenset[str]:
+        """Returns the names of the modules that are other ones if these files are: those of the files, those that use
+        them, and the packages in which all these are, since a package knows its modules."""
+        names = frozenset(self.files.values())
+        users: dict[str, set[str]] = {}
+        for spec in self._specs.values():
+            loader, is_package = _loader(spec), spec.submodule_search_locations is not None
+            for module, name in _imports(loader, spec.name, is_package, _state(loader, spec.name)):
+                used = f"{module}.{name}"
+                users.setdefault(used if used in names else module, set()).add(spec.name)
+        found: set[str] = set()
+        left = [self.files[file] for file in files]
+        while left:
+            if (one := left.pop()) not in found:
+                found.add(one)
+                left += users.get(one, ())
+        packages = {
+            ".".join(parts[:end]) for parts in (one.split(".") for one in found) for end in range(1, len(parts))
+        }
+        return frozenset(found | (packages & names) | {self.name})
 
 
 def changed(package: str, diff: str, leave_out: Sequence[str] = ()) -> ModuleType:
@@ -214,6 +243,20 @@ def _state(loader: InspectLoader, name: str) -> object:
     if isinstance(loader, SourceFileLoader):
         return tuple(sorted(loader.path_stats(loader.path).items()))
     return loader.get_source(name)
+
+
+@cache
+def _imports(loader: InspectLoader, name: str, is_package: bool, state: object) -> frozenset[tuple[str, str]]:
+    """Returns what a module imports relatively, at its beginning or later: modules, and what it takes from each, which
+    may be a module of its own."""
+    found: set[tuple[str, str]] = set()
+    for one in ast.walk(ast.parse(loader.get_source(name) or "")):
+        if isinstance(one, ast.ImportFrom) and one.level:
+            parts = name.split(".")
+            home = ".".join(parts[: len(parts) - one.level + is_package])
+            module = f"{home}.{one.module}" if one.module else home
+            found |= {(module, alias.name) for alias in one.names}
+    return frozenset(found)
 
 
 class _Copied(InspectLoader):

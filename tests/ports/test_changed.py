@@ -54,6 +54,30 @@ def test_a_copy_without_a_change_is_a_copy_still(package):
     assert first.answer() == second.answer() == 3
 
 
+MANY = {
+    "__init__.py": "from .user import far\nfrom .other import Same\n",
+    "user.py": "from .inner import far\n",
+    "other.py": "from . import lone\n\n\nclass Same(lone.Lone):\n    pass\n",
+    "lone.py": "class Lone:\n    pass\n",
+    "inner/__init__.py": "from .deep import answer as far\n",
+    "inner/deep.py": FILES["inner/deep.py"],
+    "inner/aside.py": "HERE = 1\n",
+}
+
+
+def test_a_copy_has_own_modules_for_what_uses_a_changed_file_and_shares_the_others(package, tmp_path):
+    for file, text in MANY.items():
+        (tmp_path / package / file).write_text(text)
+    made, original = copy(package, FIVE), __import__(package)
+    assert (made.far(), original.far()) == (5, 3)
+    assert made.Same is original.Same
+    assert made.inner is not original.inner
+    assert original.inner.deep.LIMIT == 3
+    lone = copy(package, "--- lone.py\n     pass\n+\n+\n+CHANGED = 1\n")
+    assert lone.Same is not original.Same
+    assert lone.far is original.far
+
+
 def test_nothing_of_a_copy_is_left_behind(package):
     modules, path, finders = set(sys.modules), list(sys.path), list(sys.meta_path)
     copy(package, FIVE)
