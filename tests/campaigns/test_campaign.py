@@ -342,7 +342,9 @@ def quiet(tmp_path_factory):
     return (folder / "campaign" / "result.json").read_bytes()
 
 
-@pytest.mark.parametrize("runner", [Inline(), Processes(2)], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "runner", [pytest.param(Inline(), marks=pytest.mark.slow), Processes(2)], ids=lambda one: one.name
+)
 def test_a_scenario_whose_worker_somebody_killed_is_run_again_and_is_no_finding(tmp_path, monkeypatch, quiet, runner):
     mark = tmp_path / "mark"
     monkeypatch.setenv(MARK, str(mark))

@@ -321,7 +321,9 @@ def test_a_worker_that_takes_too_much_memory_ends(tmp_path):
     assert (found.failure_class, found.operation) == ("crashed", "items")
 
 
-@pytest.mark.parametrize("name", ["Python", "hypothesis", "msgspec"])
+@pytest.mark.parametrize(
+    "name", ["Python", *(pytest.param(one, marks=pytest.mark.slow) for one in ("hypothesis", "msgspec"))]
+)
 def test_blocks_of_another_python_or_package_are_not_added_up(folder, name, undisturbed):
     """Seen: a campaign was gone on with under another Python, whose random numbers may be others, without a word."""
     log = files.read(folder / files.CODE, CodeLog)

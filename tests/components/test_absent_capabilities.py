@@ -81,7 +81,9 @@ def test_the_components_are_there_to_which_it_applies():
     assert set(TIMES_OUT) == {"subpartition", "gate", "remote-channel"}
 
 
-@pytest.mark.parametrize("component", TIMES_OUT)
+@pytest.mark.parametrize(
+    "component", [pytest.param(one, marks=[pytest.mark.slow] if one == "gate" else []) for one in TIMES_OUT]
+)
 def test_with_the_capability_timeouts_are_asked_for(component):
     """Otherwise, that they are not asked for without it would show nothing."""
     steps = exercise_of(check(Program(COMPONENTS[component], Without(Capability.RESOURCES)), 150, "0").tally).steps

@@ -9,7 +9,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 
@@ -136,6 +136,7 @@ def _other(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("hint", HINTS, ids=str)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_what_json_gives_back_is_right_and_with_one_other_part_it_is_wrong(hint, data):
     value = data.draw(values(hint))

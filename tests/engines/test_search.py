@@ -54,7 +54,10 @@ HISTORIES = {
 }
 
 
-@pytest.mark.parametrize("component", sorted(COMPONENTS))
+@pytest.mark.parametrize(
+    "component",
+    [pytest.param(one, marks=[pytest.mark.slow] if one == "pipeline" else []) for one in sorted(COMPONENTS)],
+)
 def test_the_reference_never_fails_and_every_goal_is_reached(component):
     ready = Program(COMPONENTS[component], find_implementation("reference"))
     tally = search_range(ready, "tests", range(ENOUGH.get(component, 2200) * ready.shares()))

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize(
     ("component", "implementation", "scope"),
-    [*SCOPES[:3], *(pytest.param(*one, marks=pytest.mark.slow) for one in SCOPES[3:])],
+    [*SCOPES[:2], *(pytest.param(*one, marks=pytest.mark.slow) for one in SCOPES[2:])],
 )
 def test_many_tasks_find_what_one_process_finds(tmp_path, component, implementation, scope):
     one = by_one_process(component, implementation, scope)

@@ -77,7 +77,7 @@ def failing(strategy, number: int, implementation: Implementation | None = None)
     return None
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", [0, *(pytest.param(one, marks=pytest.mark.slow) for one in (1, 2))])
 @pytest.mark.parametrize("drawn_on", [None, Engine()], ids=["reference", "itself"])
 def test_a_broken_put_of_a_queue_is_found_and_shrinks(drawn_on, number):
     scenario = failing(enabled_scenarios("subpartition", drawn_on), number)

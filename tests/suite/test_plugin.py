@@ -73,6 +73,7 @@ def test_a_bug_fails_with_the_command_that_shows_it_again(tmp_path):
         assert text in page, text
 
 
+@pytest.mark.slow  # three runs of pytest
 def test_known_failures_are_expected_strictly(tmp_path):
     corpus = Path(__file__).parents[1] / "corpus" / "B-D10.json"
     finding = json.loads(corpus.read_text())["finding"]
@@ -160,7 +161,8 @@ def test_a_wrong_option_is_a_usage_error(options, words, tmp_path):
     assert words in done.stderr
 
 
-@pytest.mark.parametrize("options", [("-n", "2"), pytest.param(("--no-summary",), marks=pytest.mark.slow)])
+@pytest.mark.slow  # two runs of pytest; the document is tested without them by default
+@pytest.mark.parametrize("options", [("-n", "2"), ("--no-summary",)])
 def test_verdicts_are_written_for_continuous_integration_as_check_writes_them(options, tmp_path):
     which = ("--implementation", "known-bug:B-D5", "--component", "deque")
     path = tmp_path / "new" / "ctrf.json"
