@@ -9,8 +9,8 @@ from textwrap import wrap
 
 from rich.text import Text
 
+from conformance.campaigns import EPISODE
 from conformance.engines.causes import Cause
-from conformance.episodes import COMPONENT as EPISODE
 from conformance.reporting.claims import unclaimed_in_words
 from conformance.reporting.columns import Word, by_component
 from conformance.reporting.counts import NOT_PUT_TO_THE_TEST, OPEN, Counts, count, counted
@@ -300,7 +300,7 @@ def _open(tried: Sequence[Tried], width: int, everything: bool, in_short: bool =
             yield Text(f"Not exercised: {len(names):,} (--all names them)")
         else:
             yield from map(Text, _cut(f"{text}: {', '.join(names)}", width, MOST_OPEN, everything))
-            if {column.component for one in tried for column in one.columns} != {EPISODE.name}:  # it searches by itself
+            if {column.component for one in tried for column in one.columns} != {EPISODE}:  # it searches by itself
                 yield Text(f"{_INDENT}conformance explain PROPERTY --implementation NAME says why")
     if everything:
         lists = {
