@@ -385,7 +385,8 @@ def run(release: str, numbers: Sequence[int], folder: Path) -> None:
 HEADER = """# What tasks of released Flink fail of
 
 In {episodes} episodes, {strikes} failures have struck; {failed} tasks failed of them, and the cause of each was judged
-by R22 (`{rule}`): **{violations}**. `make flink-causes` writes this page.
+by R22 (`{rule}`): **{violations}**. `make flink-causes` writes this page. What was investigated by hand, and
+run again for it, is among the [findings in whole jobs](flink-findings.md#findings-in-whole-jobs).
 
 A cell says how often a kind has struck in a phase, and how many tasks failed of it until the next one struck. It is
 empty where a kind cannot strike. {restores} restores were from a checkpoint.
@@ -399,19 +400,6 @@ The history of an episode says in which phase a failure has struck, and not what
 the first one in the table counts. A task, a worker, the job master or the job fails now, or at a point at which it was
 asked to; a throw comes from the call of user code at a place. When all tasks are restarted, or a job master is lost, no
 task fails: all are cancelled.
-
-A cluster waits as long as it takes for the worker in the place of a lost one. Without that option, tasks failed in 14
-of 1,000 episodes because slots were missing (`NoResourceAvailableException`), all of them behind the loss of a
-worker, and on clusters older than five minutes: then the resource manager of Flink waits no longer.
-
-## A job master that is lost before it has begun
-
-In 2 of 1,000 episodes on 2.3.0, and once in 23 attempts of a loop of this alone, the cluster shut down when a job
-master lost its leadership just after the job was submitted. `JobMasterServiceLeadershipRunner` asks for the session
-of a master that still waits for its leadership, which throws ("Still waiting for the leadership"), and the dispatcher
-takes that for a fatal error. On a cluster of processes that ends the JobManager; it was seen on a MiniCluster only.
-Episodes in which it happens are counted as `operations-return-what-the-interface-says`, and were run again for this
-page.
 """
 
 
@@ -433,20 +421,6 @@ def report(episodes: Sequence[Episode]) -> str:
         row = [_cell_text(kind, phase, counts, failed) for phase in Phase]
         text += f"| {kind} | " + " | ".join(row) + " |\n"
     return text + _others(episodes) + REST + _never(counts)
-
-
-STOPPED = """
-### A job that was stopped goes on
-
-All of these are one finding, under two rules. A job is stopped with a savepoint, the savepoint is complete, and sinks
-commit. Then something fails before the job master has noted that the job stops. It restores an older checkpoint
-instead of letting the job fail, so that records which the sinks have committed are read again, and committed again:
-where the rules let the job go on, they were, in 3 of 4 jobs whose master was lost then. FLINK-26783 is about the
-failure of a task that is heard of later. What is left is the time until then, and the loss of the job master: the
-next one knows of no stop. The second rule is broken where nobody knows that the savepoint is complete, since its
-master was lost.
-"""
-OF_STOPPED = ("a-job-that-was-stopped-is-not-restarted", "only-a-completed-checkpoint-is-committed")
 
 
 def _cell_text(
@@ -482,8 +456,6 @@ def _others(episodes: Sequence[Episode]) -> str:
     for (release, slug), last_struck in sorted(found.items()):
         kinds = "; ".join(f"{what}: {many}" for what, many in sorted(last_struck.items()))
         text += f"| {release} | `{slug}` | {kinds} |\n"
-    if found and all(slug in OF_STOPPED for _, slug in found):
-        text += STOPPED
     return text if found else ""
 
 

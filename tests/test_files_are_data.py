@@ -101,7 +101,7 @@ def test_a_list_of_known_failures_does_not_choose_what_runs(stranger, tmp_path):
     assert not has_run()
 
 
-@pytest.mark.slow  # two campaigns
+@pytest.mark.slow  # a campaign that is interrupted and goes on
 def test_a_campaign_of_ones_own_is_continued_with_the_line_that_it_ended_with(tmp_path, monkeypatch, capsys):
     """The message after Ctrl-C names what is not built in."""
 

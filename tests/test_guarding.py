@@ -98,7 +98,7 @@ def test_a_known_bug_that_ends_its_process_says_where():
     assert ", flush of this scenario:\n" in done.stderr
 
 
-@pytest.mark.slow  # it waits
+@pytest.mark.slow  # operator mutants of the reference
 def test_the_suite_may_take_as_long_as_it_needs():
     """It tries operator mutants of the reference after what is not its own."""
     arguments = ("--scenarios", "20", "--step-seconds", "0.5", "--operators", "2", "--component", "deque")

@@ -113,7 +113,9 @@ def _restarted(one: ports.JobRestarted) -> str:
 
 
 JOB_SIGNALS: Mapping[type, Callable[[Any], str]] = {
-    ports.CheckpointBegun: lambda one: f"checkpoint {one.checkpoint} ({one.kind.value}) was triggered by nobody",
+    ports.CheckpointBegun: lambda one: (
+        f"the engine has triggered checkpoint {one.checkpoint} ({one.kind.value}) by itself"
+    ),
     ports.CheckpointCompleted: lambda one: f"checkpoint {one.checkpoint} ({one.kind.value}) is complete",
     ports.CheckpointFailed: lambda one: f"checkpoint {one.checkpoint} has failed, reason {one.reason.value}",
     ports.Committed: lambda one: (

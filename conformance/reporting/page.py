@@ -87,10 +87,7 @@ def page_of(content: Content) -> str:
     style = _environment().get_template("page.css").render()
     digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
     sections: Sections = sections_of(
-        content.verdicts,
-        content.evidence,
-        content.exercise,
-        report_folder_name if content.folders else None,
+        content.verdicts, content.evidence, content.exercise, report_folder_name if content.folders else None
     )
     text = _environment().get_template("page.html").render(
         content=content, sections=sections, style=Markup(style), digest=digest, version=__version__,

@@ -141,7 +141,7 @@ def test_a_difference_is_no_violation_and_its_example_shows_it():
 MINE = Names(components=DEQUE_ONLY)
 
 
-@pytest.mark.slow  # two campaigns
+@pytest.mark.slow  # three campaigns
 def test_a_campaign_knows_the_components_that_it_is_given_and_no_others(tmp_path):
     plan = make_plan("mine", NAMES[:2], scenarios=16, block=4, names=MINE)
     assert plan.components == ("deque",)

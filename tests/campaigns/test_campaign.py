@@ -161,7 +161,7 @@ def test_a_goal_in_steps_is_not_missed_by_much(tmp_path):
     assert 5000 <= steps < 6000
 
 
-@pytest.mark.slow  # three campaigns
+@pytest.mark.slow  # a campaign of blocks that fail
 def test_a_goal_in_steps_ends_also_if_nothing_works(tmp_path):
     plan = make_plan("s", ["tests.implementations:NothingToMake"], steps=20, block=10, budget=0)
     result = start(tmp_path / "c", plan, Inline())

@@ -271,7 +271,7 @@ def test_what_was_reduced_before_the_stop_is_not_reduced_again(folder, monkeypat
     assert {path: path.read_bytes() for path in before} == before
 
 
-@pytest.mark.slow  # a campaign of its own
+@pytest.mark.slow  # two reports, which run the scenarios again
 def test_a_change_of_all_files_is_shown_by_the_scenario(folder, capsys):
     """Files that agree cannot be distinguished from those of a campaign, but a report runs each scenario again."""
     assert run("campaign", "report", str(folder)) == 0

@@ -307,7 +307,7 @@ def test_a_result_is_compared_with_the_waves_that_are_there(folder, capsys):
     assert "scenarios: 60, and the blocks have 0. Delete this file" in capsys.readouterr().err
 
 
-@pytest.mark.slow  # a campaign of its own
+@pytest.mark.slow  # three reports of a campaign
 def test_a_result_without_what_it_was_made_of_is_shown_with_a_remark(folder, capsys):
     """A result alone can be read, with the note that nothing was compared."""
     whole = (folder / "result.json").read_bytes()

@@ -89,7 +89,7 @@ def test_a_trial_in_several_parts_comes_to_the_same(tmp_path, trials, monkeypatc
     assert tried(tmp_path / "works", Inline()) == trials
 
 
-@pytest.mark.slow  # campaigns are killed by default
+@pytest.mark.slow  # a driver of works that is killed; those of campaigns are by default
 def test_a_driver_that_is_killed_loses_what_was_in_flight(tmp_path, trials, whole):
     folder = killed(tmp_path / "works", "processes", 1)
     before = results(folder)

@@ -55,7 +55,7 @@ def test_the_file_stays(tmp_path):
         assert (tmp_path / LOCK).stat().st_ino == before
 
 
-@pytest.mark.slow  # many processes
+@pytest.mark.slow  # twenty thousand locks
 def test_asking_who_holds_it_never_takes_the_lock(tmp_path):
     with held(tmp_path):
         pass

@@ -33,7 +33,7 @@ for name in ("known-bug:B-01", "legal-variant:V-R2"):
 """
 
 
-@pytest.mark.slow  # a search from the packages of Spark
+@pytest.mark.slow  # a process that reads the whole corpus from the zip, and searches
 def test_all_that_a_search_needs_is_in_the_zip(tmp_path):
     path = pack(tmp_path / "packages.zip")
     done = subprocess.run(

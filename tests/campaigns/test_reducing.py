@@ -104,7 +104,7 @@ def nowhere(name: str) -> Implementation:
     raise UnusableImplementation("it is not there")
 
 
-@pytest.mark.slow  # a campaign of its own
+@pytest.mark.slow  # workers that fail to begin
 def test_an_implementation_that_cannot_be_made_is_an_error_and_no_finding(cases):
     with pytest.raises(UnusableImplementation):
         reduced(Inline(Names(nowhere)), cases)
@@ -204,7 +204,7 @@ def test_a_finding_is_confirmed_in_another_process_or_says_that_it_is_not(cases,
         worker.close()
 
 
-@pytest.mark.slow  # two campaigns
+@pytest.mark.slow  # workers that are killed; they are when they reduce, too
 def test_findings_have_the_same_likely_causes_in_every_process(findings, monkeypatch):
     work, function = Findings(NAME, tuple(findings)), Grouping(PLAN)
     here = grouped(PLAN, Names(), work)

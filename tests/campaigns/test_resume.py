@@ -248,7 +248,7 @@ def test_two_drivers_do_not_share_a_folder(folder):
     assert holder(folder) is None
 
 
-@pytest.mark.slow  # a campaign and four commands
+@pytest.mark.slow  # a campaign that is killed and goes on; others are by default
 def test_the_status_says_how_far_it_is_and_how_to_go_on(tmp_path, capsys):
     folder = killed(tmp_path / "campaign", "processes", 6)
     with pytest.raises(SystemExit) as ended:

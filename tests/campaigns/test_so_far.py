@@ -116,7 +116,7 @@ def test_nothing_is_reduced_and_each_finding_stands_alone(folder):
     assert [len(cause.findings) for cause in bug.causes] == [1] * len(named)
 
 
-@pytest.mark.slow  # a campaign of its own
+@pytest.mark.slow  # two reports of a campaign
 def test_the_report_of_the_end_replaces_it(folder, ended, capsys):
     assert run("campaign", "report", str(folder)) == 3
     unreduced = {path.name for path in (folder / "report").iterdir()}
@@ -130,7 +130,7 @@ def test_the_report_of_the_end_replaces_it(folder, ended, capsys):
     assert sorted(path.name for path in (folder / "report").iterdir()) == sorted([*ended, PAGE])
 
 
-@pytest.mark.slow  # a campaign of its own
+@pytest.mark.slow  # another report of a campaign
 def test_a_campaign_that_ends_meanwhile_leaves_its_result(folder, ended, capsys, monkeypatch):
     """Else the page of three blocks would replace that of all blocks, which the driver has just written."""
 

@@ -89,7 +89,7 @@ def test_what_is_reduced_already_is_a_row_before_the_campaign_has_ended(folder, 
     assert {row["cause"] for row in rows} == {None}
 
 
-@pytest.mark.slow  # two campaigns; their bytes are compared by default
+@pytest.mark.slow  # another campaign; the bytes of results are compared by default
 def test_every_runner_leads_to_the_same_tables_but_for_the_time(folder, tmp_path):
     start(tmp_path / "c", PLAN, Processes(2))
     write_store(tmp_path / "c")

@@ -117,7 +117,7 @@ def test_spark_comes_to_the_same_bytes(whole, tmp_path):
     assert (tmp_path / "spark" / files.RESULT).read_bytes() == (whole / files.RESULT).read_bytes()
 
 
-@pytest.mark.slow  # two campaigns
+@pytest.mark.slow  # a campaign in a worker; others are run in this process by default
 def test_a_stranger_among_them_changes_nothing_for_a_known_bug(tmp_path):
     """All are run in a worker then, in which a bug that ends its process would be found, too."""
     names = ("reference", "tests.implementations:reference", *BUGS)

@@ -200,7 +200,7 @@ def test_the_process_of_a_change_finds_packages_where_this_one_does(tmp_path, mo
     assert not run_apart(Subject("there_package", "make"), change, ["deque"], 10).killed
 
 
-@pytest.mark.slow  # all changes of the reference
+@pytest.mark.slow  # operator mutants in two processes
 def test_changes_are_spread_evenly_and_known_bugs_are_left_out():
     assert not any(
         "known_bugs" in one.module or "legal_variants" in one.module

@@ -110,7 +110,7 @@ def test_a_page_of_every_component_of_three_implementations_is_not_too_large():
     assert 400_000 < len(page.encode()) < LARGEST
 
 
-@pytest.mark.slow  # a run of pytest
+@pytest.mark.slow  # two searches with their reports
 def test_a_huge_text_is_cut_off():
     plain, huge = page_of(content()), page_of(content((Remark("x" * (1 << 20)),)))
     assert len(huge) < len(plain) + 10_000
@@ -121,7 +121,6 @@ def test_the_same_result_gives_the_same_bytes():
     assert page_of(content()) == page_of(content())
 
 
-@pytest.mark.slow  # two commands
 def test_a_second_call_removes_the_reports_of_the_first_and_no_file_of_anybody_else(tmp_path):
     first = content()
     with closing(find_implementation(BUG)) as implementation:
@@ -139,7 +138,6 @@ def test_a_second_call_removes_the_reports_of_the_first_and_no_file_of_anybody_e
     assert link.is_symlink()
 
 
-@pytest.mark.slow  # a run of pytest
 def test_a_page_of_somebody_else_is_not_overwritten(tmp_path):
     (tmp_path / PAGE).write_text("<h1>mine</h1>", encoding="utf-8")
     with pytest.raises(FileExistsError, match="was not written by this suite") as refused:

@@ -47,7 +47,7 @@ for name, make in TOML_SHAPES.items():
 """
 
 
-@pytest.mark.slow  # files of a megabyte in many shapes
+@pytest.mark.slow  # files of megabytes in many shapes
 def test_no_shape_takes_much_more_than_another(tmp_path):
     command = [sys.executable, "-c", _READ, str(tmp_path / "shape.toml")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

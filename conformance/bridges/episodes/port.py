@@ -284,14 +284,14 @@ class ProgramJob(EpisodePort):
         return struck and not self._survives
 
     def _over(self, status: JobStatus, cause: str = "") -> None:
-        # A program that has damaged its output may end with status 0.
-        if status is not JobStatus.FAILED and (unreadable := self._adapter.unreadable(self._folder)):
-            status, cause = JobStatus.FAILED, unreadable
+        is_final = status is JobStatus.FINISHED or (self._saving and status is JobStatus.CANCELED)
+        # A program that has damaged its output may end with status 0. What is not final may still be cut back.
+        if is_final and (unreadable := self._adapter.unreadable(self._folder)):
+            status, cause, is_final = JobStatus.FAILED, unreadable, False
         self._status = status
         if status is JobStatus.FINISHED:
             (self._run / "finished").touch()
-        at_end = status is JobStatus.FINISHED or (self._saving and status is JobStatus.CANCELED)
-        self._report(at_end or self._adapter.description.promises.committed)
+        self._report(is_final or self._adapter.description.promises.committed)
         self.emit(JobOver(status, cause))
 
     def _report(self, committed: bool, life: int | None = None) -> None:

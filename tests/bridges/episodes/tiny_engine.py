@@ -110,6 +110,9 @@ class Job:
                 if BUG == "skips when stopped":
                     self.state["offsets"][0] += 1
                     self.checkpoint()
+                if MODE == "cut":  # the next life cuts it off
+                    with (self.folder / "out" / "all.jsonl").open("a") as file:
+                        file.write("half a row\n")
                 return
             if (self.folder / "asked").exists():
                 if BUG != "no choice":
