@@ -2,7 +2,8 @@
 
 Exit status: 0 conforms, 1 a violation was found, 2 the call or a file was wrong, 3 inconclusive. If several apply, 2
 wins over 1, 1 over 3, and 3 over 0. An error of the suite itself is 70. 74 stands for a file that the machine refused
-to write, because the disk is full for example, 130 for Ctrl-C, and 141 for output that nobody reads any more.
+to write, because the disk is full for example, 130 for Ctrl-C and SIGTERM, and 141 for output that nobody reads any
+more.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import io
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import NoReturn
 
 import click
@@ -38,6 +40,7 @@ from conformance.reporting.status import CONFORMS, INTERNAL, INTERRUPTED, NOT_WR
 from conformance.scenarios import SchemaError
 from conformance.system.garbage import spare_what_is_loaded
 from conformance.system.supervisor import end_descendants
+from conformance.system.termination import as_ctrl_c
 from conformance.system.text import indented, is_neutral_line
 from conformance.system.writing import told_by
 
@@ -51,12 +54,14 @@ def main(arguments: Sequence[str] | None = None, child: Child | None = None) -> 
     `child`: what it knows if another process guards this one.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
-    if arguments is None:  # the process is that of the command, so that whatever is below it was started by the command
+    is_own = arguments is None
+    if is_own:  # the process is that of the command, so that whatever is below it was started by the command
         atexit.register(end_descendants, _SECONDS_TO_END)
-    if arguments is None or child is not None:
+    if is_own or child is not None:
         spare_what_is_loaded()
     try:
-        status = cli.main(args=given, standalone_mode=False, obj=child)
+        with as_ctrl_c() if is_own else nullcontext():
+            status = cli.main(args=given, standalone_mode=False, obj=child)
         flush()
     except click.exceptions.Abort:
         say("interrupted; no incomplete file was left behind")

@@ -46,8 +46,8 @@ def episodes(
 
     ADAPTER is the command of a program (docs/episodes.md), as "python adapter.py". A run without any failure comes
     first: if it does not pass, the adapter is wrong, and not the engine (2). An episode that fails is run again five
-    times, and reduced. Ctrl-C ends the run, and shows what was run until then. If no life was restored from recovery
-    data, the result is inconclusive (3).
+    times, and reduced. Ctrl-C or SIGTERM ends the run, and shows what was run until then. If no life was restored from
+    recovery data, the result is inconclusive (3).
     """
     status = CONFORMS
     from conformance.episodes.running import KEPT

@@ -12,6 +12,7 @@ from conformance.bridges.flink.job.report import figures, write_report
 from conformance.bridges.flink.job.table import PLANS
 from conformance.bridges.flink.releases import JOBS, KNOWN_RELEASES, fetch
 from conformance.ports import UnusableImplementation
+from conformance.system.termination import as_ctrl_c
 from conformance.system.text import indented, neutral_line
 
 
@@ -19,7 +20,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Returns the exit status: 0; 1 if the job found something; 2 if a release could not be fetched or run; 130."""
     options = _parser().parse_args(arguments)
     try:
-        return _fetch(options.versions) if options.command == "fetch" else _run_jobs(options)
+        with as_ctrl_c():
+            return _fetch(options.versions) if options.command == "fetch" else _run_jobs(options)
     except UnusableImplementation as error:
         print(indented(str(error)), file=sys.stderr)
         return 2

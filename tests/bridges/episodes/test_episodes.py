@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -189,6 +190,31 @@ def test_the_command_says_what_it_has_found(capsys: pytest.CaptureFixture[str], 
     assert ended.value.code in (0, 3)
     assert "restores from recovery data" in capsys.readouterr().out
     assert "# Episodes of tiny two-phase" in (tmp_path / "page.md").read_text("utf-8")
+
+
+def test_sigterm_ends_the_command_with_what_was_run_by_then(tmp_path: Path) -> None:
+    """Also where Ctrl-C is ignored, as in the background of a shell."""
+    if "episodes" not in registered_names():
+        pytest.skip("the entry point is newer than the installation: install it again")
+    page = tmp_path / "page.md"
+    words = [
+        "episodes",
+        shlex.join(command("two-phase", "terminates")),
+        "--episodes",
+        "50",
+        "--seed",
+        "3",
+        "--report",
+        str(page),
+    ]
+    done = subprocess.run(
+        ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, "-c",
+         "from conformance.cli import main; main()", *words],
+        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (130, "interrupted after 1 of 50 episodes\n")
+    assert "restores from recovery data" in done.stdout
+    assert "which was interrupted after 1 episodes." in page.read_text("utf-8")
 
 
 @pytest.mark.parametrize("kept", [True, False])

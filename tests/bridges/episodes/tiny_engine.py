@@ -9,6 +9,7 @@ appends: output is a file, nothing is cut back.
 
 import json
 import os
+import signal
 import sys
 import time
 from importlib import import_module
@@ -18,7 +19,7 @@ from typing import Any
 MODES = {"cut": "exactly-once", "two-phase": "exactly-once", "batches": "once-per-batch", "appends": "at-least-once"}
 BUGS = ("", "lost", "doubled", "state", "vanishes", "refuses", "changes", "invents", "repeats", "no-checkpoint",
         "early", "crashes", "plain", "hangs", "skips", "renames", "restarts", "gives up",
-        "no savepoint", "no choice", "damages", "skips when stopped")  # fmt: skip
+        "no savepoint", "no choice", "damages", "skips when stopped", "terminates")  # fmt: skip
 SELDOM = 1000
 """With so many records between two checkpoints, there is none either when nothing is left to be read."""
 RESTARTS = ("restarts", "gives up")
@@ -40,6 +41,8 @@ def main() -> None:
                           "knobs": {"every": [1, 4, 16]}}))  # fmt: skip
     elif COMMAND == "prepare":
         (Path(REST[0]) / "out").mkdir()
+        if BUG == "terminates":
+            terminate(Path(REST[0]).parents[1] / "prepared")
     elif COMMAND == "command":
         print(json.dumps([sys.executable, "-S", __file__, *MYSELF[4:], "run", *REST]))
     elif COMMAND == "checkpoints":
@@ -62,6 +65,15 @@ def main() -> None:
                     raise
                 if BUG == "gives up":
                     sys.exit("it was too much")
+
+
+def terminate(runs: Path) -> None:
+    """Ends the suite when the second episode after the plain run is prepared, and waits for that."""
+    with runs.open("a") as file:
+        file.write(".")
+    if runs.stat().st_size == 3:
+        os.kill(os.getppid(), signal.SIGTERM)
+        time.sleep(60)
 
 
 def number(folder: Path) -> int:
