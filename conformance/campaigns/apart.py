@@ -232,7 +232,11 @@ class _Parts:
             if ended.doubtful and self._unexplained < MOST:
                 queue.again(part)
             else:
-                why = DIED if ended.doubtful else f"{ended.what}, and no scenario was being run"
+                why = DIED if ended.doubtful else ended.what
+                if self._plan.of_episodes:
+                    why += f", in episode {part.start} of seed {self._plan.seed!r}"
+                elif not ended.doubtful:
+                    why += ", and no scenario was being run"
                 self.results.append(lost_block(self._plan, self._block, why))
                 queue.drop()
             return None

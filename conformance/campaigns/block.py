@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from conformance.campaigns.limit import limited
 from conformance.campaigns.names import Names
@@ -67,6 +67,8 @@ class TallyRecord(Struct, frozen=True):
     failures: tuple[FailureRecord, ...]
     exercise: Exercise | None = None
     """In which settings; None: a version of the suite that did not count this ran the block."""
+    happened: dict[str, Natural] | UnsetType = UNSET
+    """How often what happened in episodes, in words, sorted. Unset: nothing that is counted so."""
 
 
 class DifferenceRecord(Struct, frozen=True):
@@ -349,7 +351,13 @@ def encode_tally(tally: Tally) -> TallyRecord:
         for signature, failure in sorted(tally.failures.items())
     )
     exercised = dict(sorted(tally.exercised.items()))
-    return TallyRecord(tally.scenarios, tally.steps, tally.closing_steps, exercised, failures, exercise_of(tally))
+    counts = tally.scenarios, tally.steps, tally.closing_steps, exercised
+    return TallyRecord(*counts, failures, exercise_of(tally), happened_of(tally))
+
+
+def happened_of(tally: Tally) -> dict[str, int] | UnsetType:
+    """Return what happened in episodes, in the form that is written to JSON."""
+    return dict(sorted(tally.happened.items())) or UNSET
 
 
 def decode_failure(record: FailureRecord, components: Components) -> tuple[Signature, Failure]:
@@ -365,6 +373,7 @@ def decode_tally(record: TallyRecord, components: Components) -> Tally:
     tally = Tally(record.scenarios, record.steps, record.closing_steps, dict(record.exercised), failures)
     if record.exercise is not None:
         tally.settings, tally.unsure = cases_of(record.exercise), dict(record.exercise.unsure)
+    tally.happened = dict(record.happened or {})
     return tally
 
 

@@ -32,7 +32,7 @@ from conformance.engines.check import Found
 from conformance.engines.tally import Counter, Failure, Signature
 from conformance.episodes import COMPONENT, RESTORES
 from conformance.episodes.drawing import Episode
-from conformance.episodes.running import STUCK, VOCABULARY, Episodes, Kind, Result, verdict
+from conformance.episodes.running import SLOW, STUCK, VOCABULARY, Episodes, Kind, Result, verdict
 from conformance.models.words import many
 from conformance.ports import Implementation, UnusableImplementation
 from conformance.ports.episodes import EpisodesImplementation
@@ -105,6 +105,9 @@ def _run(plan: Plan, block: Block, name: str, program: Program, number: int, pla
     tally.failures = {} if failure is None else dict([failure])
     if first.restores:  # the rules see what the last life says, and nothing of a run that has failed before
         tally.exercised = dict(sorted({**tally.exercised, RESTORES: 1}.items()))
+    tally.happened = {words: count for words, count in first.happened.items() if count}
+    if first.stuck and failure is None:
+        tally.happened[SLOW] = 1
     result = BlockResult(plan.digest, _bare(block), {name: encode_tally(tally)})
     if made is not None and place is not None and made.exists():
         if failure is not None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from conformance.campaigns.block import happened_of
 from conformance.campaigns.checking import check_scenario
 from conformance.campaigns.files import FINDINGS, PLAN, RESULT, WAVES, cure, read_plan, read_with_bytes
 from conformance.campaigns.kept_outcomes import Kept
@@ -192,6 +193,7 @@ def _check_part(part: ComponentResult, tally: Tally, of_this_version: bool) -> N
         _same(f"scenarios that failed with {', '.join(signature)}", found.get(signature), owed.get(signature))
     if part.exercise is not None or of_this_version:
         _same("what was exercised", part.exercise, exercise_of(tally))
+    _same("what happened", part.happened, happened_of(tally))
 
 
 def _same(what: str, found: object, due: object) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 
 from msgspec import UNSET, Meta, Struct
 
-from conformance.campaigns.block import Natural, encode
+from conformance.campaigns.block import Natural, encode, happened_of
 from conformance.campaigns.merge import Sum
 from conformance.campaigns.plan import SCHEMA, Plan
 from conformance.campaigns.result import (
@@ -157,7 +157,8 @@ def _component(
         for one in offered.properties
     )
     counts = tally.scenarios, tally.steps, tally.closing_steps
-    return ComponentResult(offered.component, *counts, properties, tuple(found), exercise_of(tally))
+    exercise, happened = exercise_of(tally), happened_of(tally)
+    return ComponentResult(offered.component, *counts, properties, tuple(found), exercise, happened)
 
 
 def _finding(record: FindingRecord, failure: Failure) -> FindingResult:

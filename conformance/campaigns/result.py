@@ -64,6 +64,8 @@ class ComponentResult(Struct, frozen=True):
     """In the order of their ids."""
     exercise: Exercise | None = None
     """In which settings steps were performed and properties judged; None in the results of earlier versions."""
+    happened: dict[str, Natural] | UnsetType = UNSET
+    """How often what happened in episodes, in words, sorted; unset: nothing that is counted so."""
 
 
 class FindingName(Struct, frozen=True, rename={"failure_class": "class"}):

@@ -10,9 +10,9 @@ A row is about one block, or about the sum of many. Its `kind` says what it has;
              `observed`, and the shortest scenario
     differed differences from the baseline in one `field` of one `operation`: `count`, `length`, the shortest scenario
 
-`exercise` is JSON: in how many scenarios each property was exercised, and what was done in each setting. `scenario` is
-a scenario file, and `length` the number of its steps. `seconds` is how long a block took (`block`, `lost`), and what an
-implementation took of that (`ran`): work is divided by it, and no result depends on it.
+`exercise` is JSON: in how many scenarios each property was exercised, what was done in each setting, and what happened
+in episodes. `scenario` is a scenario file, and `length` the number of its steps. `seconds` is how long a block took
+(`block`, `lost`), and what an implementation took of that (`ran`): work is divided by it, and no result depends on it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal, TypeVar
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from conformance.campaigns.block import BlockResult, DifferenceRecord, FailureRecord, Natural, Positive, TallyRecord
 from conformance.campaigns.plan import Block
@@ -67,6 +67,8 @@ class Exercised(Struct, frozen=True, forbid_unknown_fields=True):
     """In how many scenarios each property was exercised."""
     settings: Exercise | None
     """What was done in each setting."""
+    happened: dict[str, Natural] | UnsetType = UNSET
+    """How often what happened in episodes."""
 
 
 def rows_of(result: BlockResult, seconds: Seconds = UNKNOWN) -> Iterator[Row]:
@@ -96,7 +98,7 @@ def rows_of_tally(
     component: str, block: int | None, name: str, tally: TallyRecord, seconds: float | None = None
 ) -> Iterator[Row]:
     """Yield the rows of what an implementation did, and of each of its failures. `seconds`: None if nobody knows."""
-    exercise = canonical(Exercised(tally.exercised, tally.exercise))
+    exercise = canonical(Exercised(tally.exercised, tally.exercise, tally.happened))
     counts = tally.scenarios, tally.steps, tally.closing_steps
     yield Row("ran", component, block, name, None, *counts, exercise, seconds=seconds)
     for one in tally.failures:
@@ -203,14 +205,14 @@ def records_of(rows: Iterable[Row]) -> tuple[dict[str, TallyRecord], tuple[Diffe
 
 def _with(tally: TallyRecord, failures: list[FailureRecord]) -> TallyRecord:
     counts = tally.scenarios, tally.steps, tally.closing_steps, tally.exercised
-    return TallyRecord(*counts, tuple(failures), tally.exercise)
+    return TallyRecord(*counts, tuple(failures), tally.exercise, tally.happened)
 
 
 def tally_of(row: Row) -> TallyRecord:
     """Return what a row of the kind `ran` says. Raises: ValueError if it lacks a value or cannot be read."""
     found = _read(_value(row, row.exercise), Exercised, "exercise")
     scenarios, steps, closing = (_value(row, one) for one in (row.scenarios, row.steps, row.closing_steps))
-    return TallyRecord(scenarios, steps, closing, found.scenarios, (), found.settings)
+    return TallyRecord(scenarios, steps, closing, found.scenarios, (), found.settings, found.happened)
 
 
 def failure_of(row: Row) -> FailureRecord:

@@ -69,6 +69,8 @@ class Tally:
     """In how many cases each property was unsure, by slug."""
     reasons: dict[tuple[str, str], int] = field(default_factory=dict, compare=False)
     """The same by slug and by reason, as far as it is known: results do not keep it."""
+    happened: dict[str, int] = field(default_factory=dict)
+    """How often what happened, in words, beside what was judged: lives of episodes, and how they ended."""
 
     def judged(self, slug: str) -> int:
         """Returns in how many cases a property was judged."""
@@ -82,6 +84,7 @@ class Tally:
         _add(self.exercised, other.exercised)
         _add(self.unsure, other.unsure)
         _add(self.reasons, other.reasons)
+        _add(self.happened, other.happened)
         for setting, cases in other.settings.items():
             self.settings.setdefault(setting, Cases()).merge(cases)
         for signature, failure in other.failures.items():

@@ -23,6 +23,8 @@ AGAIN = 5
 """How often an episode that has failed is run again."""
 KEPT = "episode.json"
 """The episode, in the folder with its evidence."""
+LIVES, RESTORED, IMAGES = "lives", "restores from recovery data", "lives that began from an image"
+SLOW = "stopped once and went on when run again"
 KILLED = "killed from outside"
 STOPPED, ASKED = "stopped with a savepoint", "stopped when asked"
 Kind = tuple[str, str]
@@ -61,6 +63,11 @@ class Result:
     def said(self) -> str:
         """Returns what was owed, and what was observed; empty if nothing is broken."""
         return f"{self.owed}; {self.observed}" if self.slug else ""
+
+    @property
+    def happened(self) -> dict[str, int]:
+        """Returns how often what happened, in words."""
+        return {LIVES: self.lives, RESTORED: self.restores, IMAGES: self.images, **self.deaths}
 
     @property
     def kind(self) -> Kind:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rich.table import Table
@@ -146,7 +146,23 @@ def _episodes(result: CampaignResult) -> list[Remark]:
     restored = f"In {counted(seen, 'episode')} a life was restored from recovery data."
     if not seen:
         restored = "No life was restored from recovery data, so nothing was put to the test."
-    return [Remark(f"{restored} Two runs of an episode need not be alike: another campaign may find more, or less.")]
+    alike = "Two runs of an episode need not be alike: another campaign may find more, or less."
+    return [*_happened(result), Remark(f"{restored} {alike}")]
+
+
+def _happened(result: CampaignResult) -> Iterator[Remark]:
+    """Say how many lives there were, and how they ended: what a clean result is worth."""
+    from conformance.episodes.running import IMAGES, LIVES, RESTORED
+
+    for one in result.implementations:
+        counts = Counter[str]()
+        for part in one.components:
+            counts.update(part.happened or {})
+        first = {words: counts.pop(words) for words in (LIVES, RESTORED, IMAGES) if words in counts}
+        shown = ", ".join(f"{words} {count:,}" for words, count in (*first.items(), *counts.most_common()))
+        if shown:
+            whose = f" to {one.name}" if len(result.implementations) > 1 else ""
+            yield Remark(f"What happened{whose}: {shown}.")
 
 
 def _differences(differences: Sequence[DifferenceResult], baseline: str) -> list[Remark]:

@@ -22,14 +22,16 @@ _WIDTH = 80
 
 def summary(tally: Tally) -> list[Row]:
     """Returns what was run, as pairs of words and figures."""
+    from conformance.episodes.running import IMAGES, LIVES, RESTORED, SLOW
+
     many = max(1, tally.episodes)
     rows = [
         ("episodes", f"{tally.episodes:,}"),
-        ("lives", f"{tally.lives:,}"),
-        ("restores from recovery data", f"{tally.restores:,} (in {tally.restored_episodes:,} episodes)"),
-        ("lives that began from an image", f"{tally.images:,}"),
+        (LIVES, f"{tally.lives:,}"),
+        (RESTORED, f"{tally.restores:,} (in {tally.restored_episodes:,} episodes)"),
+        (IMAGES, f"{tally.images:,}"),
         ("CPU seconds per episode", f"{tally.cpu / many:.2f}"),
-        ("stopped once and went on when run again", f"{tally.slow:,}"),
+        (SLOW, f"{tally.slow:,}"),
     ]
     rows += [(words, f"{count:,}") for words, count in tally.deaths.most_common()]
     rows += [(f"violations of {slug}", f"{count:,}") for slug, count in tally.violations.most_common()]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import shlex
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -20,10 +22,14 @@ from conformance.campaigns import (
     Processes,
     Spark,
     make_plan,
+    runners,
 )
+from conformance.campaigns.apart import BlockWorker
 from conformance.campaigns.block import run_block
 from conformance.cli import main
-from conformance.driver import Run
+from conformance.driver import FailureClass, Run
+from conformance.engines.position import Position
+from conformance.engines.worker import Ended
 from conformance.episodes import RESTORES, EpisodeConfig, running, steps
 from conformance.episodes.drawing import Episode
 from conformance.ports.episodes import Description
@@ -86,6 +92,7 @@ def test_an_engine_that_was_not_restored_is_not_said_to_conform(tmp_path: Path, 
     status, text = reported(result, tmp_path / "c")
     assert status == INCONCLUSIVE
     assert "No life was restored from recovery data, so nothing was put to the test." in text
+    assert "What happened: lives 1." in text
     assert restores(result) == 0
 
 
@@ -158,16 +165,59 @@ def test_an_engine_that_takes_two_cores_has_half_as_many_places(monkeypatch: pyt
     assert Spark()._cores(msgspec.structs.replace(plan, cores=msgspec.UNSET)) == {}
 
 
+def test_two_cores_are_one_place_for_an_adapter_that_takes_both(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made: list[BlockWorker] = []
+
+    class Worker(BlockWorker):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            made.append(self)
+
+    monkeypatch.setattr(runners, "BlockWorker", Worker)
+    name = f"episodes:{shlex.join(command('two-phase', 'two cores'))}"
+    plan = make_plan("3", [name], scenarios=2, budget=0)
+    result = campaigns.start(tmp_path / "c", plan, Processes(2))
+    (part,) = result.implementations[0].components
+    assert (plan.cores, len(made), part.scenarios, part.findings, result.lost_blocks) == (2, 1, 2, (), ())
+    assert part.happened
+    assert part.happened[running.RESTORED] > 0
+
+
+@pytest.mark.parametrize(
+    ("doubtful", "said"),
+    [
+        (False, "it did not return in time, in episode 1 of seed '1'"),
+        (True, "the process that ran the block died each time, in episode 1 of seed '1'"),
+    ],
+)
+def test_a_lost_block_says_which_episode_was_being_run(
+    doubtful: bool, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(*request: object) -> None:
+        position = Position("", 1, None, None)
+        raise Ended("it did not return in time", "", FailureClass.HUNG, position, doubtful=doubtful)
+
+    plan = plan_of("cut")
+    worker = BlockWorker(plan, campaigns.Names())
+    monkeypatch.setattr(worker._worker, "ask", ask)
+    assert worker.run(plan.block_at(1)).lost == said
+
+
 def test_what_does_not_go_on_breaks_a_rule_if_it_happens_again(monkeypatch: pytest.MonkeyPatch) -> None:
     stuck = [True, True, True, True, True, False]
 
     def run(self: running.Episodes, one: Episode, keep: Path | None = None) -> running.Result:
-        return running.Result(stuck=stuck.pop(0), restores=2, run=Run(None, 0, None))
+        happened = Counter({running.KILLED: 2})
+        return running.Result(stuck=stuck.pop(0), lives=3, restores=2, deaths=happened, run=Run(None, 0, None))
 
     monkeypatch.setattr(running.Episodes, "run", run)
     plan = plan_of("cut")
     tallies = [run_block(plan, plan.block_at(number), campaigns.Names()).tallies[plan.baseline] for number in (0, 1)]
     assert [one.exercised for one in tallies] == [{RESTORES: 1}] * 2
+    happened = {running.KILLED: 2, running.LIVES: 3, running.RESTORED: 2}
+    assert [one.happened for one in tallies] == [happened, {**happened, running.SLOW: 1}]
     failures = [one.failures for one in tallies]
     assert [(one.property, one.failure_class) for one in failures[0]] == [
         ("a-job-is-over-once-and-for-a-reason", "stuck")

@@ -19,7 +19,7 @@ from typing import Any
 MODES = {"cut": "exactly-once", "two-phase": "exactly-once", "batches": "once-per-batch", "appends": "at-least-once"}
 BUGS = ("", "lost", "doubled", "state", "vanishes", "refuses", "changes", "invents", "repeats", "no-checkpoint",
         "early", "crashes", "plain", "hangs", "skips", "renames", "restarts", "gives up",
-        "no savepoint", "no choice", "damages", "skips when stopped", "terminates")  # fmt: skip
+        "no savepoint", "no choice", "damages", "skips when stopped", "terminates", "two cores")  # fmt: skip
 SELDOM = 1000
 """With so many records between two checkpoints, there is none either when nothing is left to be read."""
 RESTARTS = ("restarts", "gives up")
@@ -38,12 +38,14 @@ def main() -> None:
         places = ["source", "count", "count-snapshot", "sink-before", "sink-after", "notice"]
         print(json.dumps({"name": f"tiny {MODE}", "promises": promises, "places": places, "rows": "out/*.jsonl",
                           "progress": "out/*.jsonl", "checkpoints": True, "start_seconds": 10,
-                          "knobs": {"every": [1, 4, 16]}}))  # fmt: skip
+                          "knobs": {"every": [1, 4, 16]}, "cores": 1 + (BUG == "two cores")}))  # fmt: skip
     elif COMMAND == "prepare":
         (Path(REST[0]) / "out").mkdir()
         if BUG == "terminates":
             terminate(Path(REST[0]).parents[1] / "prepared")
     elif COMMAND == "command":
+        for request in ("stop", "savepoint"):  # of a life that has not lived to see it
+            (Path(REST[0]) / request).unlink(missing_ok=True)
         print(json.dumps([sys.executable, "-S", __file__, *MYSELF[4:], "run", *REST]))
     elif COMMAND == "checkpoints":
         print(number(Path(REST[0])))
