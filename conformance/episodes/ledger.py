@@ -100,6 +100,12 @@ class EpisodeLedger(Ledger):
         """Returns whether the job has ended because it was asked to, and not since it has read everything."""
         return self.status is ports.JobStatus.CANCELED
 
+    def has_read_further(self, life: Life) -> bool:
+        """Returns whether a life that has finished has read what no life before it can have read, or has read again
+        what is behind the place from which it began."""
+        begins = life.begins.items()
+        return self.supplied_here > 0 or any(position < self.supplied.get(split, 0) for split, position in begins)
+
     def least(self, life: Life) -> dict[int, int]:
         """Returns by split a position at which a life must begin, or behind it."""
         found: dict[int, int] = {}
@@ -221,6 +227,10 @@ class EpisodeLedger(Ledger):
     def _restarts(self) -> bool:
         return self.promises.restarts and self.failures.count > 0
 
+    def _begins_again(self, signal: ports.JobRestarted) -> None:
+        self._restarted(signal)
+        self.supplied_here = 0  # the processes that have died may have read it, and a checkpoint may have it
+
     def _died(self, signal: ports.FaultStruck) -> None:
         self.failures.count += 1
         self.failures.credit += 1
@@ -239,6 +249,6 @@ _HEARS: Mapping[type, Callable[[EpisodeLedger, Any], None]] = {
     ports.CheckpointCompleted: EpisodeLedger._completed,
     ports.CheckpointFailed: EpisodeLedger._checkpoint_failed,
     ports.FaultStruck: EpisodeLedger._died,
-    ports.JobRestarted: EpisodeLedger._restarted,
+    ports.JobRestarted: EpisodeLedger._begins_again,
     ports.JobOver: EpisodeLedger._ended,
 }

@@ -49,7 +49,7 @@ def a_life_that_restores_completes_a_checkpoint(ledger: EpisodeLedger, seen: See
     """A life that was restored from recovery data, has read further records, and has finished, has completed a
     checkpoint, if the engine tells."""
     one = seen.value
-    if not one.restored or one.completed is None or not ledger.supplied_here or not ledger.finished:
+    if not one.restored or one.completed is None or not ledger.finished or not ledger.has_read_further(one):
         return False
     if one.completed <= 0:
         return Broken(STUCK, "a life that was restored and has finished has completed a checkpoint", "it has not")

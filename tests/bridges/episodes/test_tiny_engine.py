@@ -54,6 +54,13 @@ STOPPED = (
     steps.supply(0, 13), steps.supply(1, 5), steps.settle("idle"), steps.stop(), steps.rows(SINK), steps.kill(),
     steps.rows(SINK), steps.start_again(2, 0), steps.supply(0, 5),
 )  # fmt: skip
+DIES_WHEN_STOPPED = (
+    steps.supply(0, 8), steps.fault("count", "ends", 5), steps.savepoint(), steps.checkpoint(), steps.advance(50),
+    steps.rows(SINK),
+)  # fmt: skip
+"""The savepoint was asked of a life that dies, and not of the next one, which takes a checkpoint and goes on."""
+DIES_AT_ITS_END = (steps.supply(0, 5), steps.fault("notice", "ends", 2))
+"""Everything is in the last checkpoint, so that the next life has nothing to read."""
 SELDOM = 1000
 
 
@@ -68,6 +75,24 @@ def test_what_was_asked_for_has_completed(mode: str, scenario: tuple[tuple[objec
     values = [one.outcome.value for one in found.entries if isinstance(one.outcome, Outcome)]
     assert [one.completed for one in values if isinstance(one, Asked)] == [True]
     assert [set(one.begins) for one in values if isinstance(one, Life)] == [{0, 1}]
+
+
+def test_a_request_is_for_the_life_that_runs() -> None:
+    with tiny("two-phase") as engine:
+        found = run(engine, DIES_WHEN_STOPPED)
+    assert found.violation is None
+    values = [one.outcome.value for one in found.entries if isinstance(one.outcome, Outcome)]
+    assert [one.completed for one in values if isinstance(one, Asked)] == [False, True]
+
+
+def test_a_life_that_has_nothing_to_read_owes_no_checkpoint() -> None:
+    """A legal engine takes none if nothing is new."""
+    with tiny("two-phase", "lazy") as engine:
+        found = run(engine, DIES_AT_ITS_END)
+    assert found.violation is None
+    lives = [one.outcome.value for one in found.entries if isinstance(one.outcome, Outcome)
+             and isinstance(one.outcome.value, Life)]  # fmt: skip
+    assert (lives[-1].restored, lives[-1].completed) == (True, 0)
 
 
 @pytest.mark.parametrize("mode", ["cut", "batches"])
@@ -103,6 +128,7 @@ BUGS = [
     ("batches", "changes", REPLAYED, "a-replayed-batch-is-the-same"),
     ("appends", "repeats", CRASHED, "a-record-comes-again-only-from-a-later-life"),
     ("appends", "no-checkpoint", CRASHED, "a-life-that-restores-completes-a-checkpoint"),
+    ("appends", "no-checkpoint", THROWN, "a-life-that-restores-completes-a-checkpoint"),
     ("cut", "skips", CRASHED, "the-counts-of-a-key-are-a-run"),
     ("cut", "renames", CRASHED, "each-row-has-the-key-of-its-record"),
     ("cut", "no savepoint", SAVED, "a-life-begins-behind-what-was-asked-for"),
