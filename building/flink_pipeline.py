@@ -5,6 +5,8 @@ An episode is a scenario of the component pipeline. Which steps it has depends o
 that was refused is triggered again. It is judged like every other scenario.
 
 What an episode has come to is a line of a file in the folder of the run. The same command again runs what is missing.
+The checkpoints of an episode that has failed are kept, and each of them is restored once more with sources held:
+`probe.txt` says which of them is not its cut (building/flink_probe.py).
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from urllib.parse import urlparse
 import msgspec
 from msgspec.structs import replace
 
+from building import flink_probe
 from conformance.bridges.flink.implementation import CHANGE, COUNTING_NANOSECONDS, OPENING_MICROSECONDS
 from conformance.components import COMPONENTS
 from conformance.components.pipeline import steps
@@ -41,6 +44,8 @@ ROOM = 100
 MOST_KEPT = 3
 """Folders of episodes that have failed, for each setting."""
 EPISODES = "episodes.jsonl"
+PROBE = "probe.txt"
+"""What was seen when the kept checkpoints of an episode were restored with sources held."""
 TRIES = 4
 """How often a checkpoint is triggered as early as possible."""
 UNALIGNED = steps.trigger(CheckpointKind.UNALIGNED.value)
@@ -232,7 +237,7 @@ def read(folder: Path) -> list[Episode]:
 def run(setting: Setting, numbers: Sequence[int], folder: Path) -> None:
     """Runs episodes with a setting, and notes what each has come to."""
     implementation: Implementation = find(setting.implementation)
-    program = Program(COMPONENTS["pipeline"], implementation)
+    program, job = Program(COMPONENTS["pipeline"], implementation), setting.config().job()
     kept = len(list(folder.glob(f"{setting.slug}@*")))
     try:
         for number in numbers:
@@ -240,7 +245,11 @@ def run(setting: Setting, numbers: Sequence[int], folder: Path) -> None:
             if violation is not None:
                 print(f"{setting.slug}, episode {number}: {violation}"[:300], flush=True)
                 if kept < MOST_KEPT:
-                    keep(world, violation, folder / f"{setting.slug}@{number}")
+                    keep(world, violation, place := folder / f"{setting.slug}@{number}")
+                    seen = "".join(
+                        f"{line}\n" for line in flink_probe.lines(flink_probe.probe(setting.implementation, job, place))
+                    )
+                    (place / PROBE).write_text(seen, encoding="utf-8")
                     kept += 1
             with (folder / EPISODES).open("ab") as file:
                 file.write(msgspec.json.encode(one) + b"\n")

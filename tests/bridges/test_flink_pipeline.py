@@ -9,11 +9,13 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from building.flink_pipeline import EPISODES, SETTINGS, SPLITS, Episode, chain, main, read, report, run
+from building.flink_pipeline import EPISODES, PROBE, SETTINGS, SPLITS, Episode, chain, main, read, report, run
+from building.flink_probe import lines, wrong
 from conformance.bridges.flink import FlinkPipeline, flink_pipeline
 from conformance.bridges.flink.releases import PIPELINES
 from conformance.components import COMPONENTS
 from conformance.components.pipeline.config import make
+from conformance.components.pipeline.graph import graph_of
 from conformance.components.pipeline.ledger import Ledger
 from conformance.components.pipeline.steps import restorable
 from conformance.driver import Program, Seen, run_scenario
@@ -28,9 +30,11 @@ from conformance.ports import (
     JobRestarted,
     JobSettings,
     JobTaskChanged,
+    OperatorState,
     Recovery,
     Refusal,
     Run,
+    SplitState,
     TaskState,
     Transaction,
     Triggered,
@@ -143,6 +147,32 @@ def test_a_change_that_cannot_be_made_is_refused(version):
         flink_pipeline(version)
 
 
+GRAPH = graph_of(make("keyed", 2).job())
+READ = (OperatorState(splits=(SplitState(0, 12),)), OperatorState(splits=(SplitState(1, 2),)))
+COUNTED = (Run(0, 11, 11), *(Run(one, one, 11) for one in (1_000_000, 1_000_001)))
+OTHERS = tuple(Run(one, one, 11) for one in range(1, 11))
+
+
+@pytest.mark.parametrize(
+    ("read", "counted", "said"),
+    [
+        (READ, COUNTED, []),
+        (READ, COUNTED[1:], ["records 0, 11: missing"]),
+        (READ, (*COUNTED, Run(11, 11, 11)), ["record 11: twice"]),
+        (READ, (*COUNTED, Run(12, 12, 11)), ["record 12: there, too"]),
+        ((READ[0], OperatorState(splits=(SplitState(0, 12), SplitState(1, 2)))), COUNTED, ["split 0 has two readers"]),
+    ],
+    ids=["the cut", "lost", "doubled", "made up", "two readers"],
+)
+def test_a_restored_job_with_sources_held_is_compared_with_their_offsets(read, counted, said):
+    found = list(wrong(GRAPH, {0: read, 1: (OperatorState(records=counted), OperatorState(records=OTHERS))}))
+    assert [one.rpartition("once: ")[2] for one in found] == said
+
+
+def test_a_probe_says_which_checkpoint_is_wrong():
+    assert list(lines([("chk-1", []), ("chk-2", ["a", "b"])])) == ["chk-1: exactly its cut", "chk-2: a; b"]
+
+
 @pytest.mark.flink
 @pytest.mark.parametrize(
     "setting", [one for one in SETTINGS if one.recovery is Recovery.IN_MEMORY and one.workers == 1]
@@ -153,6 +183,9 @@ def test_chains_lose_nothing_with_the_change_only(setting, tmp_path):
     found = {one.violation for one in read(tmp_path)}
     assert found == {""} if setting.fixed else "nothing-is-committed-twice-or-made-up" in found
     assert all(one.restores == 2 and one.in_recovery for one in read(tmp_path))
+    probes = "".join(one.read_text("utf-8") for one in tmp_path.glob(f"*/{PROBE}"))
+    assert ("chk-1: exactly its cut" in probes) is not setting.fixed  # the checkpoint that the job began with is right
+    assert (": twice" in probes) is not setting.fixed
 
 
 @pytest.fixture(scope="module")

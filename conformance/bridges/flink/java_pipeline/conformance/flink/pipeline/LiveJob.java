@@ -47,6 +47,7 @@ final class LiveJob {
     private final Map<Integer, SplitReader> readers = new ConcurrentHashMap<>();
     private final Map<Integer, SplitAssigner> assigners = new ConcurrentHashMap<>();
     private final Map<Integer, SinkOperator> sinks = new ConcurrentHashMap<>();
+    private final Map<Integer, List<int[]>> counted = new ConcurrentHashMap<>(); // by task, at its last watermark
     private final List<Said> output = new ArrayList<>(); // what was committed and said
     private volatile long probe;
     private volatile boolean restores; // whether tasks that begin now restore a checkpoint
@@ -133,6 +134,11 @@ final class LiveJob {
             assigner.wake();
         }
         readers.values().forEach(SplitReader::wake);
+    }
+
+    /** The runs of records that a task had counted at its last watermark. */
+    List<int[]> counted(int task) {
+        return counted.getOrDefault(task, List.of());
     }
 
     SplitReader reader(int task) {
@@ -264,6 +270,10 @@ final class LiveJob {
 
     void closed(int task, SinkOperator sink) {
         sinks.remove(task, sink);
+    }
+
+    void counted(int task, List<int[]> runs) {
+        counted.put(task, runs);
     }
 
     void opened(int vertex, SplitAssigner assigner) {

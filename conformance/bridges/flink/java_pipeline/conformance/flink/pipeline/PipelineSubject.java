@@ -5,6 +5,7 @@ import conformance.flink.Json;
 import conformance.flink.Subject;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -95,7 +96,7 @@ final class PipelineSubject implements Subject {
             case "snapshot":
                 return snapshot(arguments.number(0));
             case "state":
-                return Json.array();
+                return state(job.plan.vertices.get(arguments.index(0)));
             case "output":
                 int[] output = job.output(arguments.index(0)); // what is committed meanwhile is said with this answer
                 listen();
@@ -261,6 +262,27 @@ final class PipelineSubject implements Subject {
         ArrayNode parallelism = checkpoint.putArray("parallelism");
         job.plan.vertices.forEach(vertex -> parallelism.add(vertex.parallelism));
         return checkpoint.put("location", one.location);
+    }
+
+    /** What readers have, and what was counted in front of the last watermark. */
+    private ArrayNode state(JobPlan.Vertex vertex) {
+        ArrayNode states = Json.array();
+        for (int task = vertex.firstTask; task < vertex.firstTask + vertex.parallelism; task++) {
+            ObjectNode state = states.addObject();
+            SplitReader reader = job.reader(task);
+            if (reader != null) {
+                ArrayNode splits = state.putArray("splits");
+                new TreeMap<>(reader.offsets())
+                        .forEach((split, offset) -> splits.addObject().put("split", split).put("offset", offset));
+            }
+            if (vertex.kind.equals("count")) {
+                ArrayNode records = state.putArray("records");
+                for (int[] run : job.counted(task)) {
+                    records.addObject().put("first", run[0]).put("last", run[1]).put("step", Records.KEYS);
+                }
+            }
+        }
+        return states;
     }
 
     // ---- failures
