@@ -39,6 +39,8 @@ CLASS_PATH_VARIABLE = "CONFORMANCE_FLINK_CLASS_PATH"
 """The class path of the user's own classes, for whole jobs."""
 ENUMERATOR_VARIABLE = "CONFORMANCE_FLINK_ENUMERATOR"
 """The name of the user's `SplitEnumerator`; not set: that of the suite."""
+SINK_VARIABLE = "CONFORMANCE_FLINK_SINK"
+"""The name of the user's `Sink` that is a `SupportsCommitter`; not set: that of the suite."""
 
 
 class FlinkPrograms(JsonLinesImplementation):
@@ -95,17 +97,20 @@ class FlinkCoordinator(FlinkPrograms):
 class FlinkPipeline(FlinkPrograms):
     """Whole jobs of one release: one JVM keeps a cluster, and each fresh port is a fresh job on it.
 
-    The environment may name a class of the user's that takes the place of the enumerator of the sources."""
+    The environment may name classes of the user's that take the place of the enumerator of the sources and of the sink.
+    """
 
     sources = PIPELINES
     main_class = PIPELINE_MAIN_CLASS
 
     def command(self) -> tuple[str, ...]:
-        own, enumerator = (os.environ.get(one, "") for one in (CLASS_PATH_VARIABLE, ENUMERATOR_VARIABLE))
+        own = os.environ.get(CLASS_PATH_VARIABLE, "")
+        named = {"conformance.enumerator": ENUMERATOR_VARIABLE, "conformance.sink": SINK_VARIABLE}
+        given = {name: value for name, variable in named.items() if (value := os.environ.get(variable))}
         properties = {
             "conformance.opening.micros": str(OPENING_MICROSECONDS),
             "conformance.counting.nanos": str(COUNTING_NANOSECONDS),
-            **({"conformance.enumerator": enumerator} if enumerator else {}),
+            **given,
         }
         return command(self.release, self.sources, self.main_class, PIPELINE_MEMORY, own, properties)
 

@@ -41,6 +41,7 @@ final class SinkOperator extends TaskOperator implements OneInputStreamOperator<
         }
     }
 
+    private transient OwnSink own; // the user's, which does all this; null: there is none
     private transient ListState<byte[]> kept;
     private transient List<Integer> written;
     private transient List<Prepared> prepared; // the adapter reads it, too
@@ -61,9 +62,18 @@ final class SinkOperator extends TaskOperator implements OneInputStreamOperator<
                         .getListState(
                                 new ListStateDescriptor<>(
                                         "prepared", PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO));
+        if (OwnSink.IS_THERE) {
+            long restored = context.getRestoredCheckpointId().orElse(0);
+            own = new OwnSink(getRuntimeContext(), restored, kept.get(), this::commit);
+            return;
+        }
         for (byte[] bytes : kept.get()) {
             prepared.add(Prepared.of(bytes));
         }
+    }
+
+    private void commit(int by, long checkpoint, int[] records) {
+        live.commit(new World.Name(vertex(), by, checkpoint), records);
     }
 
     @Override
@@ -75,7 +85,12 @@ final class SinkOperator extends TaskOperator implements OneInputStreamOperator<
 
     @Override
     public void processElement(StreamRecord<byte[]> record) throws Exception {
-        written.add(Records.whole(record.getValue()));
+        int number = Records.whole(record.getValue());
+        if (own != null) {
+            own.write(number);
+        } else {
+            written.add(number);
+        }
         done();
     }
 
@@ -87,8 +102,19 @@ final class SinkOperator extends TaskOperator implements OneInputStreamOperator<
     }
 
     @Override
+    public void prepareSnapshotPreBarrier(long checkpoint) throws Exception {
+        if (own != null) {
+            own.prepare(checkpoint);
+        }
+    }
+
+    @Override
     public void snapshotState(StateSnapshotContext context) throws Exception {
         super.snapshotState(context);
+        if (own != null) {
+            kept.update(own.state());
+            return;
+        }
         synchronized (this) {
             if (!written.isEmpty()) {
                 int[] records = written.stream().mapToInt(Integer::intValue).toArray();
@@ -108,11 +134,18 @@ final class SinkOperator extends TaskOperator implements OneInputStreamOperator<
     }
 
     private synchronized void commit(long checkpoint) throws Exception {
+        if (own != null) {
+            if (own.owes(checkpoint)) {
+                live.failures.here("commit");
+            }
+            own.commit(checkpoint);
+            return;
+        }
         for (Iterator<Prepared> left = prepared.iterator(); left.hasNext(); ) {
             Prepared one = left.next();
             if (one.checkpoint <= checkpoint) {
                 live.failures.here("commit");
-                live.commit(new World.Name(vertex(), one.subtask, one.checkpoint), one.records);
+                commit(one.subtask, one.checkpoint, one.records);
                 left.remove();
             }
         }
@@ -124,13 +157,16 @@ final class SinkOperator extends TaskOperator implements OneInputStreamOperator<
 
     /** Whether something is not committed although a checkpoint is complete. */
     synchronized boolean owes(long completed) {
-        return prepared.stream().anyMatch(one -> one.checkpoint <= completed);
+        return own != null ? own.owes(completed) : prepared.stream().anyMatch(one -> one.checkpoint <= completed);
     }
 
     @Override
     public void close() throws Exception {
         if (live != null) {
             live.closed(task, this);
+        }
+        if (own != null) {
+            own.close();
         }
         super.close();
     }

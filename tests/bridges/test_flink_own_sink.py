@@ -1,0 +1,75 @@
+"""A user's own two-phase sink in whole jobs on released Flink."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conformance.bridges.flink.implementation import CLASS_PATH_VARIABLE, SINK_VARIABLE, flink_pipeline
+from conformance.bridges.flink.releases import find_jars
+from conformance.bridges.flink.shim import find_jdk
+from conformance.components import COMPONENTS
+from conformance.components.pipeline.config import make
+from conformance.driver import Program, run_scenario
+from tests.bridges.conftest import skip_without
+
+EXAMPLE = Path(__file__).parents[2] / "examples/flink-sink/TwoPhaseSink.java"
+RELEASE = "2.3.0"
+SETTLED, RUNNING, DONE = (("settle", one) for one in ("idle", "running", "no-checkpoint"))
+ALIGNED, SUPPLIED = ("trigger", "aligned"), (("supply", 0, 8), ("supply", 1, 8))
+SINKS = (4, 5)
+"""The tasks that write, of a job with two subtasks of each vertex."""
+FAILED = (
+    RUNNING, *SUPPLIED, SETTLED, ("fail", "task", SINKS[1], "in-snapshot"), ALIGNED, DONE, RUNNING, SETTLED, ALIGNED,
+    DONE, SETTLED, ("output", 2), *SUPPLIED, ALIGNED, DONE, ("fail", "task", 0, "now"), SETTLED,
+)  # fmt: skip
+RESTORED = (
+    RUNNING, *SUPPLIED, SETTLED, ALIGNED, DONE, *SUPPLIED, ("trigger", "unaligned"), DONE, ("snapshot", 2), ("kill",),
+    ("restore", 2, "mixed", "recover-first", True), RUNNING, *SUPPLIED, SETTLED, ALIGNED, DONE, SETTLED, ("output", 2),
+)  # fmt: skip
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    skip_without(RELEASE)
+    _, javac = find_jdk()
+    jars = os.pathsep.join(map(str, find_jars(RELEASE)))
+    subprocess.run([javac, "-cp", jars, "-d", str(tmp_path), str(EXAMPLE)], check=True, capture_output=True)
+    monkeypatch.setenv(CLASS_PATH_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(SINK_VARIABLE, "TwoPhaseSink")
+
+
+def performed(scenario):
+    implementation = flink_pipeline(RELEASE)
+    try:
+        program = Program(COMPONENTS["pipeline"], implementation)
+        return run_scenario(program, make("keyed", 2), scenario, record=True)
+    finally:
+        implementation.close()
+
+
+@pytest.mark.flink
+@pytest.mark.parametrize("scenario", [FAILED, RESTORED], ids=["failed", "restored"])
+def test_a_sink_that_commits_what_is_complete_is_accused_of_nothing(own, scenario):
+    found = performed(scenario)
+    assert found.violation is None
+    output = [one.outcome.value for one in found.entries if one.step == ("output", 2)][-1]
+    assert sum(map(len, output)) >= 16  # what was supplied to the last job, at least
+
+
+@pytest.mark.flink
+def test_a_sink_that_commits_what_is_only_prepared_is_noticed(own, monkeypatch):
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Dearly=true")
+    found = performed(FAILED).violation
+    assert found is not None
+    assert found.property.slug == "only-a-completed-checkpoint-is-committed"
+
+
+@pytest.mark.flink
+def test_a_name_in_the_environment_goes_to_the_jvm(monkeypatch):
+    skip_without(RELEASE)
+    monkeypatch.setenv(SINK_VARIABLE, "my.Sink")
+    assert "-Dconformance.sink=my.Sink" in flink_pipeline(RELEASE).command()  # type: ignore[attr-defined]
