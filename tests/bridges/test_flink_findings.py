@@ -168,6 +168,18 @@ def test_the_job_compiles(release: str, program: str, tmp_path: Path):
     assert done.returncode == 0, done.stderr
 
 
+def run_job(program: str, release: str, folder: Path, *arguments: str) -> tuple[int, list[str]]:
+    """Compiles a program into a folder, since the task manager loads its classes, and runs it. Latches decide what
+    comes first in these: how fast the machine is does not matter."""
+    jars = class_path(release)
+    java, javac = find_jdk()
+    source = FINDINGS / program
+    subprocess.run([javac, "-nowarn", "-cp", jars, "-d", str(folder), str(source)], check=True)
+    command = [java, "-cp", os.pathsep.join((str(folder), jars)), source.stem, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=SECONDS)
+    return done.returncode, done.stdout.splitlines() or done.stderr.splitlines()
+
+
 @pytest.mark.parametrize("release", ["2.3.0", "2.2.1", "1.20.5"])
 @pytest.mark.parametrize(
     ("how", "status", "told"),
@@ -175,12 +187,36 @@ def test_the_job_compiles(release: str, program: str, tmp_path: Path):
      (("control",), 0, ["a checkpoint: complete", "checkpoint 1 after that: complete"])],
 )  # fmt: skip
 def test_the_checkpoint_after_a_savepoint_expires(release, how, status, told, tmp_path):
-    """It takes 20 seconds, most of which it waits; how fast the machine is does not matter."""
-    jars = class_path(release)
-    java, javac = find_jdk()
-    source = FINDINGS / "expired-after-savepoint" / "ExpireInJob.java"
-    subprocess.run([javac, "-nowarn", "-cp", jars, "-d", str(tmp_path), str(source)], check=True)
-    command = [java, "-cp", os.pathsep.join((str(tmp_path), jars)), source.stem, *how]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=SECONDS)
-    assert (done.returncode, done.stdout.splitlines()[1:3]) == (status, told), done.stderr
-    assert done.stdout.splitlines()[3:] == ["checkpoint 2 after that: complete", "checkpoint 3 after that: complete"]
+    """It takes 20 seconds, most of which it waits."""
+    ended, lines = run_job("expired-after-savepoint/ExpireInJob.java", release, tmp_path, *how)
+    assert (ended, lines[1:3]) == (status, told), lines
+    assert lines[3:] == ["checkpoint 2 after that: complete", "checkpoint 3 after that: complete"]
+
+
+@pytest.mark.parametrize(
+    ("release", "how", "status", "told"),
+    [
+        *((release, (), 1, "RUNNING") for release in ("2.3.0", "2.2.1", "1.20.5")),
+        *((release, ("region",), 1, "FAILED") for release in ("2.3.0", "2.2.1", "1.20.5")),
+        ("2.3.0", ("control",), 0, "FAILED"),
+    ],
+)
+def test_a_job_that_was_stopped_commits_again(release, how, status, told, tmp_path):
+    ended, lines = run_job("resumed-after-stop/ResumeInJob.java", release, tmp_path, *how)
+    last = ["no number was committed twice", "TWICE: numbers were committed twice"][status]
+    assert (ended, lines[-2:]) == (status, [f"the job: {told}", last])
+    assert ("another checkpoint: complete" in lines) == bool(status)
+
+
+@pytest.mark.parametrize(
+    ("release", "how", "status", "told"),
+    [
+        *((release, (), 239, "caused by UnsupportedOperationException: Still waiting for the leadership.")
+          for release in ("2.3.0", "2.2.1", "1.20.5")),
+        ("2.3.0", ("control",), 0, "the job master has its leadership again, and the job is RUNNING"),
+    ],
+)  # fmt: skip
+def test_a_job_master_that_is_lost_before_it_has_begun_ends_the_process(release, how, status, told, tmp_path):
+    ended, lines = run_job("lost-before-it-began/EndInJob.java", release, tmp_path, *how)
+    assert ended == status
+    assert told in lines
