@@ -92,8 +92,6 @@ class Promises(Struct, frozen=True, forbid_unknown_fields=True):
     stops: bool = False
     """The job can be asked to stop: it ends what it does and its processes, and the next life starts on what it leaves.
     That may be a checkpoint, or nothing more than a kill leaves."""
-    deterministic: bool = False
-    """With parallelism 1 the same plan fails in the same way."""
 
 
 class Description(Struct, frozen=True, forbid_unknown_fields=True):

@@ -18,7 +18,6 @@ DESCRIPTION = {
         "rescales": True,
         "images": True,
         "continues": True,
-        "deterministic": True,
     },
     "knobs": {
         "interval": [0, 2, 20, 60],  # milliseconds between snapshots; 0: after each batch

@@ -34,7 +34,7 @@ MYSELF = [sys.executable, "-S", "-E", __file__, MODE, *([BUG] if BUG else [])]
 def main() -> None:
     if COMMAND == "describe":
         promises = {"output": MODES[MODE], "committed": MODE != "cut", "rescales": True, "images": True,
-                    "continues": True, "deterministic": True, "chosen": True, "savepoint": True,
+                    "continues": True, "chosen": True, "savepoint": True,
                     "stops": True, "restarts": BUG in RESTARTS}  # fmt: skip
         places = ["source", "count", "count-snapshot", "sink-before", "sink-after", "notice"]
         print(json.dumps({"name": f"tiny {MODE}", "promises": promises, "places": places, "rows": "out/*.jsonl",
