@@ -128,12 +128,18 @@ class _Job:
         self._is_live = False
         self._life = -1
         """The number of starts and restarts, from 0."""
+        self._read_in = 0
+        """The life in which the output was read last."""
+        self._finished_at = 0
+        """The line `finished` that has no effect yet: somebody may read the output first; 0: there is none."""
         self._ids: dict[int | str, int] = {}
         """By id, the record."""
         self._known = Rows(self._keys)
         """The rows that are committed."""
         self._batch: list[Row] = []
         """The rows of the batch that is being read."""
+        self._batches: set[int] = set()
+        """The batches that have come out."""
         self._reading = Rows(self._keys)
         self._read_at = array("q")
         """By row of the reading, its line."""
@@ -143,6 +149,8 @@ class _Job:
         self._judge.line = number
         kind = type(line)
         self._verdict.kinds[kind.__name__.lower()] += 1
+        if self._finished_at and kind is not lines.Row and kind is not lines.Output_:
+            self._finish()
         if self._batch and kind is not lines.Committed and kind in _ENDS_A_BATCH:
             self._end_batch()
         if len(self._reading) and kind is not lines.Row and kind is not lines.Output_:
@@ -152,12 +160,14 @@ class _Job:
     def ended(self, number: int) -> Verdict:
         """Returns the verdict, after the last line. Raises: SchemaError if the file ends too early."""
         self._judge.line = number
+        if self._finished_at and not len(self._reading):
+            self._finish()
         if self._life < 0:
             self._wrong(f"no life has begun; right would be {lines.EXAMPLES['started']}")
-        if self._is_live:
-            self._wrong(f"the file ends, and life {self._ledger.lives} {_ENDS}")
         if len(self._reading):
             self._wrong("the file ends, and a line output must say how many rows were read")
+        if self._is_live:
+            self._wrong(f"the file ends, and life {self._ledger.lives} {_ENDS}")
         self._end_batch()
         verdict = self._verdict
         verdict.lines, verdict.lives, verdict.finished = number, self._ledger.lives + 1, self._ledger.finished
@@ -179,6 +189,9 @@ class _Job:
             self._wrong(f"split {line.split} has {next_one} records so far, so this is {next_one}", "position")
         if line.id is not None and line.id in self._ids:
             self._wrong(f"{line.id!r} is the id of another record", "id")
+        self._goes_on()
+        if self._ledger.ended and not self._ledger.finished:
+            self._wrong("no record comes after the line ended, unless a job that has finished is started again")
         self._keys.add(line.split, line.key)
         if line.id is not None:
             self._ids[line.id] = ports.record(line.split, line.position)
@@ -216,8 +229,8 @@ class _Job:
                 self._end_batch()
             self._batch.append(row)
         else:
-            self._commit([row], line.checkpoint or 0)
-        self._known.add(row)
+            self._commit([row], self._life, line.checkpoint or 0)
+            self._known.add(row)
 
     def _row_read(self, line: lines.Row) -> None:
         self._reading.add(self._row(line))
@@ -227,20 +240,22 @@ class _Job:
         reading, self._reading = self._reading, Rows(self._keys)
         if line.rows != len(reading):
             self._wrong(f"there are {len(reading)} lines row before it, so it is {len(reading)}", "rows")
-        at = self._judge.line
+        at, copies = self._judge.line, Counter[int]()
         for row, place in self._not_known(reading):
             self._judge.line = self._read_at[place]
             if self._by_batch:
                 self._batch.append(row)
-            else:
-                self._commit([row], 0)
-            self._known.add(row)
+            else:  # each life since the last reading may have written it: none is accused of the copy of another one
+                self._commit([row], max(self._life - copies[row.record], self._read_in))
+                copies[row.record] += 1
+                self._known.add(row)
         self._batch.sort(key=lambda row: row.batch)
         self._judge.line = at
         for _, some in groupby(self._batch, lambda row: row.batch):
-            self._commit(list(some), 0)
+            self._commit_batch(list(some))
         self._batch = []
         self._read_at = array("q")
+        self._read_in = self._life
         self._see(self._known)
         self._see(reading)
 
@@ -262,22 +277,17 @@ class _Job:
         restored, ledger = line.restored, self._ledger
         if self._is_live:
             self._wrong(f"life {ledger.lives} {_ENDS} before another one begins")
-        if ledger.finished and not ledger.promises.continues:
-            self._wrong(
-                'the job has finished; if it can be started again and reads on, the header promises "continues"'
-            )
+        self._goes_on()
         point = ledger.checkpoints.point
-        if restored is True:
-            if line.positions is not None:
-                self._wrong("they are compared with a checkpoint, so the line says which one", "positions")
-        elif restored < point:
+        self._check_unnumbered(line)
+        if restored is not True and restored < point:
             self._wrong(f"checkpoint {point} has completed. What has come out since an older one comes out again, which"
                         " nobody can judge. If the engine did that by itself, right would be"
                         f" {lines.EXAMPLES['restarted']}", "restored")  # fmt: skip
-        elif restored and not self._has_completed(restored):
+        if restored is not True and restored and not self._has_completed(restored):
             self._wrong(f"checkpoint {restored} has not completed in this file", "restored")
         if self._life >= 0:
-            number = 0 if restored is True else int(restored)
+            number = max(point, ledger.stopped) if restored is True else int(restored)
             saved = ledger.checkpoints.saved.get(number)
             kind = CheckpointKind.ALIGNED
             self._answers.checkpoint = None
@@ -289,9 +299,23 @@ class _Job:
 
     def _restarted(self, line: lines.Restarted) -> None:
         self._live()
+        self._check_unnumbered(line)
         everything = Run(0, len(self._ledger.config.tasks()) - 1)
-        self._perform(_HEARD, ports.JobRestarted(line.restored, (everything,)))
-        self._begin(line.restored > 0, line.positions)
+        number = self._ledger.checkpoints.point if line.restored is True else int(line.restored)
+        self._perform(_HEARD, ports.JobRestarted(number, (everything,)))
+        self._begin(bool(line.restored), line.positions)
+
+    def _check_unnumbered(self, line: lines.Started | lines.Restarted) -> None:
+        """Recovery data without a number are those of the newest checkpoint of the file, if it has one."""
+        if line.restored is True and line.positions is not None:
+            self._wrong("they are compared with a checkpoint, so the line says which one", "positions")
+
+    def _goes_on(self) -> None:
+        """Raises: SchemaError if the job has finished, and does not promise to read on."""
+        if self._ledger.finished and not self._ledger.promises.continues:
+            self._wrong(
+                'the job has finished; if it can be started again and reads on, the header promises "continues"'
+            )
 
     def _begin(self, restored: bool, positions: Sequence[int] | None) -> None:
         self._is_live = True
@@ -317,9 +341,18 @@ class _Job:
 
     def _finished(self, line: lines.Finished) -> None:
         self._live()
+        if self._ledger.stopped:  # an engine may say so of a job that was stopped and has more to read
+            self._killed(lines.Killed())
+        else:
+            self._finished_at = self._judge.line
+
+    def _finish(self) -> None:
+        """The job has finished, and nobody reads the output before something else happens."""
+        at, self._judge.line, self._finished_at = self._judge.line, self._finished_at, 0
         self._is_live = False
         self._perform(steps.settle(ports.Until.OVER.value), ports.JobOver(ports.JobStatus.FINISHED))
         self._see(self._known)
+        self._judge.line = at
 
     # ---- words and rows ----------------------------------------------------------------------------------------------
     def _row(self, line: lines.Committed | lines.Row) -> Row:
@@ -333,14 +366,21 @@ class _Job:
             record = self._ids.get(named, ports.record(self._header.splits, 0))
         return Row(line.key, line.count, record, -1 if line.batch is None else line.batch)
 
-    def _commit(self, rows: list[Row], checkpoint: int) -> None:
-        name = Transaction(0, rows[0].batch) if self._by_batch else Transaction(self._life, checkpoint)
+    def _commit(self, rows: list[Row], life: int, checkpoint: int = 0) -> None:
+        name = Transaction(0, rows[0].batch) if self._by_batch else Transaction(life, checkpoint)
         runs = ports.runs_of(sorted(row.record for row in rows))
         self._perform(_HEARD, ports.Committed(SINK, name, runs))
 
+    def _commit_batch(self, rows: list[Row]) -> None:
+        self._commit(rows, self._life)
+        if rows[0].batch not in self._batches:  # one that is written again takes the place of the earlier one
+            self._batches.add(rows[0].batch)
+            for row in rows:
+                self._known.add(row)
+
     def _end_batch(self) -> None:
         if self._batch:
-            self._commit(self._batch, 0)
+            self._commit_batch(self._batch)
             self._batch = []
 
     def _see(self, rows: Rows) -> None:

@@ -158,6 +158,12 @@ class EpisodeLedger(Ledger):
         self.in_life = {}
         self.finished = self.saving = False
 
+    def supply(self, split: int, count: int) -> None:
+        """Notes further records. A job that has finished has more to read."""
+        if self.finished:
+            self.finished, self.ended = False, set()
+        super().supply(split, count)
+
     def settled(self, seen: Seen[bool], until: str) -> None:
         """Notes whether the engine has come to that."""
         super().settled(seen, until)

@@ -119,7 +119,7 @@ class Started(_Line, frozen=True):
     """The user has started the job."""
 
     restored: Many | bool = 0
-    """The checkpoint or savepoint; true: recovery data without a number; 0: nothing."""
+    """The checkpoint or savepoint; true: recovery data whose number is not known; 0: nothing."""
     positions: tuple[Many, ...] | None = None
     """By split, from where on its source reads."""
 
@@ -127,22 +127,24 @@ class Started(_Line, frozen=True):
 class Restarted(_Line, frozen=True):
     """The engine has restarted the job by itself."""
 
-    restored: Many
+    restored: Many | bool
+    """As in `Started`."""
     positions: tuple[Many, ...] | None = None
 
 
 class Killed(_Line, frozen=True):
-    """The user has killed or stopped the job."""
+    """The user has killed or stopped the job, or has made it fail, and nothing restarts it."""
 
 
 class Failed(_Line, frozen=True):
-    """The job has failed, and is not restarted."""
+    """The job has failed by itself, and is not restarted."""
 
     cause: str = ""
 
 
 class Finished(_Line, frozen=True):
-    """The job has read all to the end, and everything is written."""
+    """The job has read all to the end, and everything is written; behind a savepoint with which it was stopped: it has
+    ended."""
 
 
 Line: TypeAlias = (

@@ -186,6 +186,88 @@ def test_a_record_comes_again_only_from_a_later_life() -> None:
     ]
 
 
+def reading(*rows: dict[str, Any]) -> Told:
+    return [*({**one, "line": "row"} for one in rows), {"line": "output", "rows": len(rows)}]
+
+
+def test_a_batch_that_is_written_again_is_read_once() -> None:
+    first, last = batch(1, *ROWS[:2]), batch(2, ROWS[2])
+    told = replays("once-per-batch", first, first + last + reading(*first, *last))
+    assert not kinds(told)
+    told = replays("once-per-batch", first, first + last + reading(first[0], *last))
+    assert "what-was-committed-stays" in kinds(told)
+
+
+def test_a_reading_does_not_say_which_life_has_written_a_row() -> None:
+    assert not kinds(replays("at-least-once", [], reading(*ROWS[:2], *ROWS)))
+    found = judged(replays("at-least-once", [], reading(*ROWS[:2], *ROWS[:2], *ROWS)))
+    assert found.violations == {"a-record-comes-again-only-from-a-later-life": 2}
+    first = reading(*ROWS[:2])
+    found = judged(replays("at-least-once", first, reading(*ROWS[:2], *ROWS[:2], *ROWS[:2], ROWS[2])))
+    assert not found.violations, "each life has written them, the first one after it was read, too"
+    found = judged(replays("at-least-once", reading(*ROWS[:2], *ROWS[:2]), ROWS))
+    assert found.violations == {"a-record-comes-again-only-from-a-later-life": 2}
+
+
+def without_numbers(told: Told) -> Told:
+    """Returns the lines with recovery data that have no number."""
+    return [{"line": one["line"], "restored": True} if one.get("restored") else one for one in told]
+
+
+def test_recovery_data_without_a_number_are_the_newest() -> None:
+    """As with numbers, what a checkpoint has committed that completed in an earlier life is not accused."""
+    told = without_numbers(clean())
+    assert sum(one.get("restored") is True for one in told) == 3
+    found = judged(told)
+    assert not found.violations
+    assert found.restores == 3
+    checkpoint = [{"line": "triggered", "checkpoint": 3}, {"line": "completed", "checkpoint": 3}]
+    late = [{**ROWS[0], "checkpoint": 3}, *ROWS[1:]]
+    assert not kinds(replays("exactly-once", checkpoint, late))
+    again = [*checkpoint, {"line": "restarted", "restored": 3}]
+    assert not kinds(replays("exactly-once", checkpoint, [again[-1], *late]))
+    assert kinds(replays("exactly-once", checkpoint, [{"line": "restarted", "restored": 0}, *late])) == [
+        "a-failover-restores-the-newest-checkpoint"
+    ]
+
+
+def test_the_output_is_read_before_or_after_the_end() -> None:
+    told = replays("exactly-once", [], [])
+    assert not kinds([*told, *reading(*ROWS)])
+    assert kinds([*told, *reading(*ROWS[:2])])[0] == "a-job-finishes-when-all-is-committed"
+    assert kinds(told)[0] == "a-job-finishes-when-all-is-committed"
+    found = judged(told)
+    assert found.noted[0].line == len(told), "the line finished"
+
+
+def test_a_job_that_was_stopped_has_not_read_everything() -> None:
+    stop = [{"line": "triggered", "checkpoint": 1, "stops": True}, {"line": "completed", "checkpoint": 1}]
+    for end in ("killed", "finished"):
+        told = replays("exactly-once", stop, ROWS)
+        told[told.index({"line": "killed"})] = {"line": end}
+        found = judged(told)
+        assert not found.violations
+        assert (found.lives, found.finished) == (2, True)
+    with pytest.raises(SchemaError, match='the header promises "continues"'):
+        judged([*replays("exactly-once", [], ROWS), {"line": "started"}])
+
+
+def test_what_was_supplied_behind_the_end_was_not_read() -> None:
+    told = replays("exactly-once", [], ROWS)
+    told[0]["promises"]["continues"] = True
+    more = {"line": "supplied", "split": 0, "position": 3, "key": "anna"}
+    assert judged(told).finished
+    assert not judged([*told, more]).finished
+    ends = [{"line": "ended"}, {"line": "finished"}]
+    row = {"line": "committed", "record": [0, 3], "key": "anna", "count": 4}
+    found = judged([*told, more, {"line": "started", "restored": True}, row, *ends])
+    assert not found.violations
+    assert found.finished
+    assert kinds([*told, more, {"line": "started", "restored": True}, *ends])[0] == (
+        "a-job-finishes-when-all-is-committed"
+    )
+
+
 def test_every_rule_is_broken_by_a_test() -> None:
     above = {"a-replayed-batch-is-the-same", "a-record-comes-again-only-from-a-later-life"}
     slugs = {one.slug for one in COMPONENT.properties[1:]}
@@ -227,6 +309,8 @@ WRONG: list[tuple[Callable[[Told], object], str]] = [
     (lambda told: drop(told, line="output"), "a line output says how many rows were read"),
     (lambda told: told.pop(), "line 46: the file ends, and life 2 must say how it has ended"),
     (lambda told: told.append({"line": "started"}), "the job has finished; if it can be started again"),
+    (lambda told: told.insert(-1, {"line": "supplied", "split": 1, "position": 4, "key": "anna"}),
+     "no record comes after the line ended"),
 ]  # fmt: skip
 
 
