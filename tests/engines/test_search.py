@@ -25,7 +25,7 @@ THE_SAME = (
 ONLY_NEWEST = ("drainer",)
 """The components that older generations do not have."""
 ENOUGH = {
-    "assignment": 400, "barrier-handler": 400, "chain": 400, "consumer-loop": 400, "coordinator": 1200, "deque": 400,
+    "assignment": 400, "barrier-handler": 400, "chain": 2400, "consumer-loop": 400, "coordinator": 1200, "deque": 400,
     "drainer": 800, "filter": 1500, "local-channel": 500, "persister": 400, "pipeline": 800, "recovered-channel": 1500,
     "spill": 400, "subpartition": 2000, "subtask-checkpoint": 600,
 }  # fmt: skip
@@ -33,7 +33,7 @@ ENOUGH = {
 # What forty histories hash to. They change with the components and the reference, and with nothing else.
 HISTORIES = {
     "barrier-handler": "c6071a6b3caf7ea735dd41d318a9c36427c863449499ca836632ec49170bb734",
-    "chain": "d50f4ceefde128b1faa4b3edbd60464b6c6b6179cf92e69e8f4742dc5fc9481b",
+    "chain": "21d58923cf8181c7a07e30dfe4bb4c32d01d508b1975f04c00432f15c148d254",
     "consumer-loop": "f0fe46ddaac66caa91615a520074fe05fe6f89115761e95eb1400b8ee31be5c4",
     "coordinator": "4e64ea9e8e1082c4ef0ab2d5d6a8fff2171f628dbfbd9b6b214af658bc73ccfe",
     "deque": "8ed198bbf68614ffb7476a27e886d27857862697d3d4240d7b38b9de6a902ec8",

@@ -133,6 +133,19 @@ _CONFIGS = tuple(
         ((_LOCAL, _REMOTE), Recovery.RECOVER_FIRST, _ALL[:1]), ((_REMOTE, _LOCAL), Recovery.IN_MEMORY, _ALL[:2]),
         ((_LOCAL, _REMOTE), Recovery.PUSHED, _ALL[2:]), ((_REMOTE,), Recovery.NONE, _ALL),
     )
+) + tuple(
+    ChainScenarioConfig(
+        channels, recovery, recoveries, downstream, *states, interleaving, 0, floating, unaligned, faults
+    )
+    for interleaving in ("whole", "fine")
+    for channels, floating, recovery, recoveries, downstream, states, unaligned, faults in (
+        ((_REMOTE,), 1, Recovery.NONE, _ALL[:1], False, (0, 0), True, True),
+        ((_REMOTE, _LOCAL), 1, Recovery.IN_MEMORY, _ALL[:2], True, (1, 1), True, True),
+        ((_REMOTE, _REMOTE), 2, Recovery.PUSHED, _ALL[2:], False, (2, 1), True, True),
+        ((_REMOTE,), 2, Recovery.RECOVER_FIRST, _ALL[:1], True, (1, 1), True, False),
+        ((_REMOTE, _LOCAL), 1, Recovery.PUSHED, _ALL[2:], True, (1, 0), True, False),
+        ((_REMOTE, _REMOTE), 1, Recovery.NONE, _ALL, False, (0, 0), False, False),
+    )
 )  # fmt: skip
 
 COMPONENT = Component(
