@@ -66,7 +66,8 @@ def test_the_results_are_those_of_this_process(apart):
 @pytest.mark.parametrize(
     ("name", "signature", "said"),
     [
-        ("exits_in_silence", FLUSH, "its process exited with status 0 (in the fair drain, at its step "),
+        pytest.param("exits_in_silence", FLUSH, "its process exited with status 0 (in the fair drain, at its step ",
+                     marks=pytest.mark.slow),
         pytest.param("exits", FLUSH, "it did not keep to the interface: SystemExit: 0", marks=pytest.mark.slow),
         ("aborts", FLUSH, "its process was ended by SIGABRT (in the fair drain, at its step "),
         ("hangs", (ANSWERS, "hung", "flush"), "it did not return in time (in the fair drain, at its step "),
