@@ -41,6 +41,5 @@ def _read(ledger: EpisodeLedger) -> Sequence[Any]:
 DRAIN = Drain[EpisodeLedger](
     While((_leave, _begin, _end, _wait)),
     Each(_read),
-    Once((steps.resources(), steps.kill()), unless=lambda ledger: ledger.failed),
-    Once((steps.resources(),)),
+    Once((steps.kill(),), unless=lambda ledger: ledger.failed),
 )

@@ -13,7 +13,6 @@ from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, ans
 from conformance.episodes import steps
 from conformance.episodes.config import SINK
 from conformance.episodes.ledger import AGAIN, BEHIND, REPLAYS, SAME, TWICE, EpisodeLedger
-from conformance.models import lifetime
 from conformance.models.words import many
 from conformance.ports.episodes import Life, Output, Row
 
@@ -21,7 +20,7 @@ LOST, CORRUPTED, STUCK, DUPLICATED = (
     FailureClass.LOST, FailureClass.CORRUPTED, FailureClass.STUCK, FailureClass.DUPLICATED
 )  # fmt: skip
 RULES = Rules[EpisodeLedger]("episode", answers_property("episode"))
-rule, goal, adopt = RULES.rule, RULES.goal, RULES.adopt
+rule, goal = RULES.rule, RULES.goal
 Rows = Seen[Sequence[Row], int]
 
 
@@ -168,6 +167,3 @@ def the_counts_of_a_key_are_a_run(ledger: EpisodeLedger, seen: Rows) -> Judgemen
 
 def _by_key(item: tuple[int | str, object]) -> tuple[bool, int | str]:
     return isinstance(item[0], str), item[0]
-
-
-adopt(lifetime.after_release_nothing_is_held, steps.resources)

@@ -55,9 +55,7 @@ class Started:
     ) -> None:
         """`streams` are arguments of Popen. Raises: OSError, ValueError if the command cannot be started."""
         _prepare()
-        outer = os.environ.get(MARK)
-        self.mark = f"{_me()}.{next(_numbers)}"
-        environment = {**(os.environ if env is None else env), MARK: f"{outer}:{self.mark}" if outer else self.mark}
+        self.mark, environment = with_mark(os.environ if env is None else env)
         self._killed = False
         self._status: int | None = None
         self._supervisor = _Supervisor() if sys.platform == "linux" else None
@@ -125,7 +123,7 @@ class Started:
         status = supervisor.status()
         supervisor.close()
         if code != 0:  # somebody has killed it, so that there may be somebody left
-            _end_marked(self.mark, set())
+            end_marked(self.mark, set())
         return code if status is None and code != 0 and ended else status
 
     def _kill(self) -> int | None:
@@ -135,7 +133,7 @@ class Started:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
         code = self.process.wait()
-        _end_marked(self.mark, family)
+        end_marked(self.mark, family)
         _reap_group(self.pid)
         return code if ended else None
 
@@ -191,6 +189,12 @@ class _Supervisor:
         """Close the pipes."""
         self._own()
         self._others()
+
+
+def with_mark(env: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Returns a mark that nothing bears yet, and an environment with it."""
+    outer, mark = os.environ.get(MARK), f"{_me()}.{next(_numbers)}"
+    return mark, {**env, MARK: f"{outer}:{mark}" if outer else mark}
 
 
 def _close(*descriptors: int) -> None:
@@ -268,10 +272,10 @@ def _marked() -> Iterator[tuple[int, list[str]]]:
                         yield int(name), one[len(start) :].decode(errors="replace").split(":")
 
 
-def _end_marked(mark: str, dying: set[int]) -> None:
-    """Kill every process that bears the mark, until none does, and wait for those that this process has adopted.
+def end_marked(mark: str, dying: set[int]) -> None:
+    """Kill every process that bears the mark, until none does, and wait until they are gone, for about a second.
 
-    `dying` may have ended before, and then bear no mark any more.
+    `dying` were killed before, and bear no mark any more: it is waited for them, too.
     """
     for _ in range(_ROUNDS):
         living = {pid for pid, marks in _marked() if mark in marks}
@@ -285,12 +289,13 @@ def _end_marked(mark: str, dying: set[int]) -> None:
 
 
 def _is_over(pid: int) -> bool:
-    """Returns whether a process that was killed is gone. Waits for it if it is a child of this process."""
+    """Returns whether a process that was killed is gone, with all of its threads. Waits for it if it is a child of this
+    process."""
     try:
         return os.waitpid(pid, os.WNOHANG)[0] == pid
     except ChildProcessError:
         fields = _stat(pid)
-        return not fields or (fields[0] == "Z" and fields[1] != str(os.getpid()))
+        return not fields or (fields[0] == "Z" and fields[1] != str(os.getpid()) and int(fields[17]) <= 1)
 
 
 def _reap_group(group: int) -> None:

@@ -1,4 +1,4 @@
-"""The processes of one life: one process group, which is killed as a whole."""
+"""The processes of one life: one group, which is killed as a whole, with all that they have started."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from conformance.system.processes import cpu_seconds
+from conformance.system.processes import cpu_seconds, end_marked, with_mark
 from conformance.system.supervisor import end_with_parent
 
+_PROC = Path("/proc")
 _SECONDS = 5.0
 """How long to wait until all threads stand still."""
 
@@ -23,6 +24,7 @@ class Group:
     def __init__(self, commands: Sequence[Sequence[str]], folder: Path, log: Path, env: Mapping[str, str]) -> None:
         """Raises: OSError if a program cannot be started."""
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._mark, env = with_mark(env)
         with log.open("ab") as file:
             try:
                 for command in commands:
@@ -43,14 +45,18 @@ class Group:
         return [one.poll() for one in self._processes]
 
     def kill(self) -> None:
-        """Kill all processes of the group, those too that others have started, and wait until they are gone."""
-        if self._processes:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._processes[0].pid, signal.SIGKILL)
+        """Kill all processes, those too that others have started, in the group or out of it, and wait until they are
+        gone: one that is dying may still end a write."""
+        if not self._processes:
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._processes[0].pid, signal.SIGKILL)
+        others = set(self._members()) - {one.pid for one in self._processes} if _PROC.is_dir() else set()
         for one in self._processes:
             with suppress(ProcessLookupError):
                 one.kill()
             one.wait()
+        end_marked(self._mark, others)
 
     def terminate(self) -> None:
         """Ask all processes to end."""
@@ -79,10 +85,15 @@ class Group:
 
     def _states(self) -> Iterator[str]:
         """Yields the state of each thread of the group, as a letter of /proc."""
-        for process in Path("/proc").iterdir():
-            if not process.name.isdigit():
-                continue
+        for process in self._members():
             with suppress(OSError, LookupError, ValueError):
-                if os.getpgid(int(process.name)) == self._processes[0].pid:
-                    for thread in (process / "task").iterdir():
-                        yield (thread / "stat").read_text().rpartition(")")[2].split()[0]
+                for thread in (_PROC / str(process) / "task").iterdir():
+                    yield (thread / "stat").read_text().rpartition(")")[2].split()[0]
+
+    def _members(self) -> Iterator[int]:
+        """Yields the processes of the group."""
+        for process in _PROC.iterdir():
+            if process.name.isdigit():
+                with suppress(OSError):
+                    if os.getpgid(int(process.name)) == self._processes[0].pid:
+                        yield int(process.name)

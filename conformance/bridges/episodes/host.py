@@ -84,18 +84,25 @@ class Guest(Group):
         """End the life, and leave in its folder what a kill of all processes would have left there.
 
         All threads stand still while the folder is copied. They go on only to end the life: then the copy takes the
-        place of the folder. If they do not stand still, or the life does not end, the host is killed.
+        place of the folder. If they do not stand still, or the life does not end, or the folder cannot be copied, the
+        host is killed.
         """
         if None not in self.statuses():
             return super().kill()
         image = self._folder.with_name("kill")
-        stands = self.stop()
-        if stands:
-            shutil.copytree(self._folder, image, symlinks=True)
-            self.terminate()
-            self.go_on()
-        if not stands or not self._ends():
+        try:
+            stands = self.stop()
+            if stands:
+                shutil.copytree(self._folder, image, symlinks=True)
+                self.terminate()
+                self.go_on()
+            if not stands or not self._ends():
+                self._host.kill()
+        except BaseException:
             self._host.kill()
+            super().kill()
+            shutil.rmtree(image, ignore_errors=True)
+            raise
         super().kill()
         if stands:
             shutil.rmtree(self._folder)

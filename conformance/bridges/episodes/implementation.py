@@ -52,9 +52,7 @@ class Episodes(EpisodesImplementation):
     def end_run(self) -> Path:
         """Kill what the newest run has left running, and return its folder."""
         assert self._newest is not None, "nothing was run"
-        if self._live is not None:
-            self._live.release()
-            self._live = None
+        self._release()
         return self._newest
 
     def seconds(self) -> float:
@@ -63,17 +61,20 @@ class Episodes(EpisodesImplementation):
 
     def close(self) -> None:
         """Kill what still runs, and delete the temporary folder."""
-        self._adapter.close()
-        if self._live is not None:
-            self._live.release()
-            self._live = None
-        self._host.close()
-        self._own.close()
         self._place = None
+        with ExitStack() as last_first:
+            last_first.callback(self._own.close)
+            last_first.callback(self._host.close)
+            last_first.callback(self._adapter.close)
+            last_first.callback(self._release)  # it asks the adapter what has come out
+
+    def _release(self) -> None:
+        live, self._live = self._live, None
+        if live is not None:
+            live.release()
 
     def _make(self, config: EpisodeJob) -> ProgramJob:
-        if self._live is not None:  # a run that has failed is not drained
-            self._live.release()
+        self._release()  # a run that has failed is not drained
         run = Path(config.location).parent if config.location else self._fresh()
         self._newest = run
         self._live = ProgramJob(self._adapter, self._host, config, run, self._for_long())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,27 @@ def test_one_process_can_answer_all_commands(tmp_path: Path) -> None:
     assert adapter.checkpoints(tmp_path) == 0
     assert adapter.seconds() >= 0
     adapter.close()
+
+
+class _Ends:
+    """A life that asks the adapter something when it is ended."""
+
+    def __init__(self, adapter: Adapter, folder: Path) -> None:
+        self.adapter, self.folder = adapter, folder
+
+    def release(self) -> None:
+        self.adapter.checkpoints(self.folder)
+
+
+@pytest.mark.parametrize("asked", ["", "end"], ids=["answers", "has ended"])
+def test_the_end_of_an_engine_leaves_no_process_even_if_the_last_question_fails(tmp_path: Path, asked: str) -> None:
+    (tmp_path / "adapter.py").write_text(SERVES, encoding="utf-8")
+    engine, closed = Episodes((sys.executable, "-S", "-E", str(tmp_path / "adapter.py"))), []
+    engine._live = _Ends(engine._adapter, Path(asked or tmp_path))  # type: ignore[assignment]
+    engine._own.callback(closed.append, "its folder")
+    with pytest.raises(UnusableImplementation, match="enough") if asked else nullcontext():
+        engine.close()
+    assert (engine._adapter._server, engine._live, closed) == (None, None, ["its folder"])
 
 
 def test_an_engine_is_found_by_its_command() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from conformance.bridges.episodes.group import Group
 
@@ -32,13 +35,27 @@ def test_the_end_of_one_process_is_seen(tmp_path: Path) -> None:
     group.kill()
 
 
-def test_what_a_life_has_started_is_killed_with_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("session", [False, True], ids=["in the group", "in a session of its own"])
+def test_what_a_life_has_started_is_killed_with_it(tmp_path: Path, session: bool) -> None:
     os.mkfifo(tmp_path / "held")
-    starts = f"import subprocess; subprocess.run({['sh', '-c', 'exec sleep 600 > held']!r})"
+    words = ["sh", "-c", "exec sleep 60 > held"]
+    starts = f"import subprocess; subprocess.run({words!r}, start_new_session={session})"
     group = Group([[sys.executable, "-S", "-E", "-c", starts]], tmp_path, tmp_path / "log", dict(os.environ))
     with (tmp_path / "held").open() as held:
         group.kill()
+        assert select.select([held], [], [], 5.0)[0]
         assert held.read() == ""
+
+
+def test_who_is_killed_is_gone_and_not_only_dying(tmp_path: Path) -> None:
+    """What has much memory takes long to end, and only its parent can wait for it."""
+    os.mkfifo(tmp_path / "held")
+    fills = "many = bytearray(128 << 20); open('held', 'w').close(); import time; time.sleep(600)"
+    wraps = f'{sys.executable} -S -E -c "{fills}" & exec sleep 600'
+    group = Group([["sh", "-c", wraps]], tmp_path, tmp_path / "log", dict(os.environ))
+    (tmp_path / "held").read_text()
+    group.kill()
+    assert set(group._states()) <= {"Z"}
 
 
 def test_nothing_is_left_behind_by_a_suite_that_was_killed(tmp_path: Path) -> None:

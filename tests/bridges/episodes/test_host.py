@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import time
 from pathlib import Path
@@ -108,6 +109,24 @@ def test_a_host_that_does_not_end_a_life_is_killed_and_started_again(tmp_path, m
         assert kept.running()[0] is not group
         assert not meeting.exists()
         again.kill()
+    finally:
+        kept.close()
+
+
+def test_a_life_whose_folder_cannot_be_copied_is_ended_with_its_host(tmp_path, monkeypatch):
+    def full(source, target, **how):
+        target.mkdir()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    kept = made()
+    try:
+        killed = life(kept, tmp_path / "job")
+        group, _ = kept.running()
+        monkeypatch.setattr(host.shutil, "copytree", full)
+        with pytest.raises(OSError, match="No space"):
+            killed.kill()
+        assert None not in killed.statuses() + group.statuses()
+        assert not (tmp_path / "kill").exists()
     finally:
         kept.close()
 
