@@ -249,6 +249,7 @@ episodes: venv ## 500 episodes of whole jobs on Bytewax, which needs Python befo
 	  --seed bytewax --report reports/episodes.md || [ $$? -eq 1 ]
 
 episodes-spark: jdk venv ## 500 episodes of whole jobs on Spark Structured Streaming, into reports/; an hour or more
+	rm -rf build/episodes-spark
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/conformance episodes "python examples/spark/adapter.py" --episodes 500 \
 	  --seed spark --no-reduction --into build/episodes-spark --report reports/episodes-spark.md || [ $$? -eq 1 ]
 

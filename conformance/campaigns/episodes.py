@@ -27,12 +27,12 @@ from conformance.campaigns.names import Names
 from conformance.campaigns.outcomes import FindingRecord, record_of
 from conformance.campaigns.plan import Block, Plan
 from conformance.campaigns.seconds import Watch
-from conformance.driver import FailureClass, Program
+from conformance.driver import Program
 from conformance.engines.check import Found
 from conformance.engines.tally import Counter, Failure, Signature
 from conformance.episodes import COMPONENT, RESTORES
 from conformance.episodes.drawing import Episode
-from conformance.episodes.running import SLOW, STUCK, VOCABULARY, Episodes, Kind, Result, verdict
+from conformance.episodes.running import SLOW, STUCK, VOCABULARY, Episodes, Result, verdict
 from conformance.models.words import many
 from conformance.ports import Implementation, UnusableImplementation
 from conformance.ports.episodes import EpisodesImplementation
@@ -44,10 +44,7 @@ KEPT = "block.json"
 """The result of the block, in the folder with its evidence."""
 OPERATION = "run"
 """The operation of each signature: at which one a failure shows depends on the time."""
-_OVER = "a-job-is-over-once-and-for-a-reason"
-"""What an engine without any progress breaks."""
-_GOES_ON = "a job whose sources have ended goes on until it has finished"
-_STOPS = "there was no progress any more, also when it was run twice again"
+_TWICE = "also when it was run twice again"
 _MOST_BYTES = 16 << 20
 
 
@@ -110,12 +107,14 @@ def _run(plan: Plan, block: Block, name: str, program: Program, number: int, pla
         tally.happened[SLOW] = 1
     result = BlockResult(plan.digest, _bare(block), {name: encode_tally(tally)})
     if made is not None and place is not None and made.exists():
-        if failure is not None:
-            write_text(made / KEPT, canonical(result))
-            shutil.rmtree(place, ignore_errors=True)  # of a block that different code ran
-            with suppress(FileExistsError):  # another task has run the same block
-                rename_folder(made, place)
-        shutil.rmtree(made, ignore_errors=True)
+        try:
+            if failure is not None:
+                write_text(made / KEPT, canonical(result))
+                shutil.rmtree(place, ignore_errors=True)  # of a block that different code ran
+                with suppress(FileExistsError):  # another task has run the same block
+                    rename_folder(made, place)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
     return result
 
 
@@ -126,8 +125,7 @@ def _failure(of: Episodes, episode: Episode, first: Result, number: int) -> tupl
         failed = Failure(scenario, first.owed, first.observed, first=number)
         return (first.slug, first.failure_class, OPERATION), failed
     if first.stuck and of.often(episode, STUCK) == (2, 2):
-        signature = _OVER, FailureClass.STUCK.value, OPERATION
-        return signature, Failure(scenario, _GOES_ON, _STOPS, first=number)
+        return (*STUCK, OPERATION), Failure(scenario, first.owed, f"{first.observed}, {_TWICE}", first=number)
     return None
 
 
@@ -138,7 +136,7 @@ def looked_at(
 
     What was observed ends with how often. `budget`: how many runs the reduction may take. Raises: as `run_episodes`.
     """
-    of, kind = Episodes(_episodes(implementation)), _kind(signature)
+    of, kind = Episodes(_episodes(implementation)), signature[:2]
     scenario, owed, observed = failure.scenario, failure.owed, failure.observed
     episode = Episode(scenario.config, scenario.steps)
     again, runs = of.often(episode, kind)
@@ -151,11 +149,6 @@ def looked_at(
     shown = replace(_scenario(episode), finding=Finding(signature[0], signature[1], name))
     found = Found(signature, owed, f"{observed} ({'; '.join(words)})", shown, failure.count, failure.first)
     return record_of(plan, name, failure, found, None if complete else budget)
-
-
-def _kind(signature: Signature) -> Kind:
-    slug, failure_class, _ = signature
-    return STUCK if (slug, failure_class) == (_OVER, FailureClass.STUCK.value) else (slug, failure_class)
 
 
 def _scenario(episode: Episode) -> Scenario:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -21,7 +23,7 @@ from conformance.system.text import neutral_line
 from conformance.system.writing import write_text
 
 if TYPE_CHECKING:
-    from conformance.episodes.running import Tally
+    from conformance.episodes.running import Episodes, Tally
 
 
 @click.command()
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 @seed_option
 @click.option(
     "--into", "into_path", metavar="FOLDER", type=TO_FOLDER,
-    help="Keep the folders of episodes that fail: recovery data, output, logs.",
+    help="Keep the folders of episodes that fail: recovery data, output, logs. It has none of an earlier run.",
 )  # fmt: skip
 @click.option("--report", "report_path", metavar="FILE", type=TO_FILE, help="Write a page about the last adapter.")
 @click.option(
@@ -52,6 +54,8 @@ def episodes(
     status = CONFORMS
     from conformance.episodes.running import KEPT
 
+    if into_path is not None and again_path is None and _has_kept(into_path):
+        raise click.UsageError(f"{into_path} has episodes that an earlier run has kept: name another folder")
     root = Path(mkdtemp(prefix="episodes-")) if into_path is None else into_path
     try:
         for at, adapter in enumerate(adapters):
@@ -72,58 +76,84 @@ def episodes(
     return status
 
 
-def _found(adapter: str) -> EpisodesImplementation:
+def _has_kept(folder: Path) -> bool:
+    """Returns whether there are episodes that were kept, also of one of several adapters."""
+    from conformance.episodes.running import KEPT
+
+    return any(any(folder.glob(f"{at}episode-*/{KEPT}")) for at in ("", "*/"))
+
+
+@contextmanager
+def _found(adapter: str, folder: Path) -> Iterator[EpisodesImplementation]:
+    """Yields the engine behind an adapter. Then it is ended, and what a run has left that was broken off is deleted."""
+    from conformance.episodes.running import RUNS
+
     name = adapter if adapter.startswith("episodes:") else f"episodes:{adapter}"
     implementation = find_implementation(name)
     if not isinstance(implementation, EpisodesImplementation):
         raise UnusableImplementation(f"{name} has no episodes.")
-    return implementation
+    try:
+        yield implementation
+    finally:
+        implementation.close()
+        rmtree(folder / RUNS, ignore_errors=True)
 
 
 def _again(adapter: str, path: Path, folder: Path) -> int:
     """Runs one episode several times, and prints in how many of them it fails."""
-    from conformance.episodes.running import AGAIN, Episodes, read_episode
+    from conformance.episodes.running import Episodes, read_episode
 
-    episode, implementation = read_episode(path), _found(adapter)
-    try:
-        failed, one = Episodes(implementation, folder.absolute()).again(episode)
-    finally:
-        implementation.close()
-    out.print(f"fails {failed} of {AGAIN}", markup=False)
-    if failed:
-        out.print(neutral_line(f"{one.kind[0]}: {one.said}"), markup=False, soft_wrap=True)
-    return VIOLATION if failed else CONFORMS
+    episode, kind = read_episode(path)
+    with _found(adapter, folder) as implementation:
+        results = Episodes(implementation, folder.absolute()).again(episode)
+    for line in reporting.again_lines(kind, results):
+        out.print(line, markup=False, soft_wrap=True)
+    accused = any(one.slug for one in results) or all(one.stuck for one in results)
+    return VIOLATION if accused else CONFORMS
 
 
 def _run(adapter: str, count: int, seed: str, folder: Path, reduces: bool, report_path: Path | None) -> Tally:
-    """Runs the episodes of one adapter, and prints what they have come to."""
+    """Runs the episodes of one adapter, and shows what they have come to, also those before one that cannot be run."""
     from conformance.episodes.running import Episodes, Tally
 
-    implementation, tally = _found(adapter), Tally()
-    try:
+    words = ["conformance", "episodes", adapter, "--episodes", str(count), "--seed", seed]
+    words += [] if reduces else ["--no-reduction"]
+    tally = Tally()
+    with _found(adapter, folder) as implementation:
         of = Episodes(implementation, folder.absolute(), reduces)
         out.print(f"{neutral_line(of.description.name)} {neutral_line(of.description.version)}", markup=False)
-        of.check()
-        shown = 0
-        for number, _ in enumerate(of.search(seed, count, tally)):
-            for one in tally.failures[shown:]:
-                for line in reporting.failure_lines(one):
-                    notes.print(line, markup=False, soft_wrap=True)
-            shown = len(tally.failures)
-            if number % 50 == 49:
-                notes.print(f"{number + 1} of {count} episodes", markup=False)
-    except KeyboardInterrupt:
-        notes.print(f"interrupted after {tally.episodes} of {count} episodes", markup=False)
-        tally.interrupted = True
-    finally:
-        implementation.close()
+        try:
+            of.check()
+            _search(of, seed, count, tally)
+        except KeyboardInterrupt:
+            notes.print(f"interrupted after {tally.episodes} of {count} episodes", markup=False)
+            tally.interrupted = True
+        except UnusableImplementation:
+            tally.interrupted = True
+            if tally.episodes:
+                _show(of, tally, words, report_path)
+            raise
+    _show(of, tally, words, report_path)
+    return tally
+
+
+def _search(of: Episodes, seed: str, count: int, tally: Tally) -> None:
+    """Runs the episodes, and prints each failure as soon as it is there."""
+    shown = 0
+    for number, _ in enumerate(of.search(seed, count, tally)):
+        for one in tally.failures[shown:]:
+            for line in reporting.failure_lines(one):
+                notes.print(line, markup=False, soft_wrap=True)
+        shown = len(tally.failures)
+        if number % 50 == 49:
+            notes.print(f"{number + 1} of {count} episodes", markup=False)
+
+
+def _show(of: Episodes, tally: Tally, words: list[str], report_path: Path | None) -> None:
+    """Prints what episodes have come to, and writes the page. `words`: the command, without the page."""
     for line in reporting.episode_lines(tally):
         out.print(line, markup=False, soft_wrap=True)
     if report_path is not None:
-        words = ["conformance", "episodes", adapter, "--episodes", str(count), "--seed", seed]
-        words += [] if reduces else ["--no-reduction"]
-        command = shlex.join([*words, "--report", str(report_path)])
         rules = [one.slug for one in of.program.properties if one.kind is not Kind.SOMETIMES]
-        page = reporting.episode_page(tally, of.description, command, rules)
-        write_text(report_path, page)
-    return tally
+        command = shlex.join([*words, "--report", str(report_path)])
+        write_text(report_path, reporting.episode_page(tally, of.description, command, rules))

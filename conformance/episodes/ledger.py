@@ -64,7 +64,7 @@ class EpisodeLedger(Ledger):
         self.finished = False
         """Whether a life has finished, and nothing was supplied since."""
         self.stuck = False
-        """Whether the engine has stopped to make progress, which is no verdict."""
+        """Whether the engine made no progress any more, which is no verdict."""
         self.in_life: dict[int, Records] = {}
         """By life, what it has committed."""
         self.waited = self.again = False

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from conformance import ports
+from conformance.components.pipeline.ledger import OVER
 from conformance.components.pipeline.records import named
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.episodes import steps
@@ -39,7 +40,7 @@ def _said(slug: str, number: str, statement: str, *signals: type[Any],
 _said(AGAIN, "E-1", "A job that was killed, or whose user code has failed, starts again on what is left, whenever"
       " that was: it neither refuses nor fails, and its output can be read.", ports.JobOver,
       when=lambda ledger: ledger.lives or ledger.attempt)  # fmt: skip
-_said("a-job-is-over-once-and-for-a-reason", "I-92", "A job finishes when its sources have ended, and does not fail on"
+_said(OVER, "I-92", "A job finishes when its sources have ended, and does not fail on"
       " its own.", ports.JobOver)  # fmt: skip
 
 

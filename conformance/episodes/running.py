@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conformance.driver import Components, Program
+from conformance.components.pipeline.ledger import OVER
+from conformance.driver import Components, FailureClass, Program
 from conformance.driver.own_rules import ANSWERS
 from conformance.driver.run import Run, run_scenario
 from conformance.episodes import COMPONENT, steps
@@ -24,15 +25,18 @@ AGAIN = 5
 KEPT = "episode.json"
 """The episode, in the folder with its evidence."""
 LIVES, RESTORED, IMAGES = "lives", "restores from recovery data", "lives that began from an image"
-SLOW = "stopped once and went on when run again"
+SLOW = "made no progress once, but did when run again"
 KILLED = "killed from outside"
 STOPPED, ASKED = "stopped with a savepoint", "stopped when asked"
 Kind = tuple[str, str]
 """How a run has failed: the property and the class."""
-STUCK: Kind = ("stuck", "")
-"""There was no progress any more, which breaks no property of its own."""
+STUCK: Kind = (OVER, FailureClass.STUCK.value)
+"""There was no progress any more, which is no verdict before it has happened again."""
+GOES_ON, STANDS = "a job whose sources have ended goes on until it has finished", "there was no progress any more"
 PASSED: Kind = ("", "")
-_OVER = steps.settle(Until.OVER.value)
+RUNS = "runs"
+"""The folder in which episodes are run, beside those that are kept."""
+_UNTIL_OVER = steps.settle(Until.OVER.value)
 
 
 @dataclass(slots=True)
@@ -62,7 +66,7 @@ class Result:
     @property
     def said(self) -> str:
         """Returns what was owed, and what was observed; empty if nothing is broken."""
-        return f"{self.owed}; {self.observed}" if self.slug else ""
+        return f"{self.owed}; {self.observed}" if self.owed else ""
 
     @property
     def happened(self) -> dict[str, int]:
@@ -113,7 +117,7 @@ class Tally:
     """In how many episodes a life was restored from recovery data."""
     images: int = 0
     slow: int = 0
-    """How many stopped to make progress, and did not when they were run again."""
+    """How many made no progress any more, but did when they were run again."""
     cpu: float = 0.0
     deaths: Counter[str] = field(default_factory=Counter)
     violations: Counter[str] = field(default_factory=Counter)
@@ -143,7 +147,7 @@ class Episodes:
         self.implementation, self.folder, self.reduces = implementation, folder, reduces
         self.description = implementation.describe()
         if folder is not None:
-            implementation.root = folder / "runs"
+            implementation.root = folder / RUNS
         self.program = Program(COMPONENT, implementation)
 
     def check(self) -> Result:
@@ -153,9 +157,9 @@ class Episodes:
         """
         found = self.run(plain(self.description))
         if found.kind != PASSED:
-            what = found.said or "nothing happens any more, and the job is not over"
             raise UnusableImplementation(
-                f"A run without any failure does not pass, so the adapter or its job is wrong: {found.kind[0]}: {what}."
+                "A run without any failure does not pass, so the adapter or its job is wrong:"
+                f" {found.kind[0]}: {found.said}."
             )
         return found
 
@@ -192,20 +196,20 @@ class Episodes:
                 found.deaths[KILLED] += 1
             if one.step[0] == steps.start_again.name and one.step[2]:
                 found.images += 1
-            found.stuck |= one.closing and one.step == _OVER and one.outcome.value is False
+            found.stuck |= one.closing and one.step == _UNTIL_OVER and one.outcome.value is False
         if (broken := done.violation) is not None:
             if broken.property.slug == ANSWERS:
                 raise UnusableImplementation(broken.broken.observed)
             found.slug, found.failure_class = broken.property.slug, broken.broken.failure_class.value
             found.owed, found.observed = broken.broken.owed, broken.broken.observed
         found.stuck &= not found.slug
+        if found.stuck:
+            found.owed, found.observed = GOES_ON, STANDS
         return found
 
-    def again(self, episode: Episode) -> tuple[int, Result]:
-        """Runs an episode several times. Returns in how many of them it failed, and the first that did, or the last."""
-        found = [self.run(episode) for _ in range(AGAIN)]
-        failed = [one for one in found if one.kind != PASSED]
-        return len(failed), (failed or found)[0]
+    def again(self, episode: Episode) -> list[Result]:
+        """Runs an episode several times."""
+        return [self.run(episode) for _ in range(AGAIN)]
 
     def episode(self, seed: str, number: int) -> Episode:
         """Returns the episode with this number."""
@@ -249,6 +253,7 @@ class Episodes:
         again, runs = self.often(episode, first.kind)
         if first.stuck and again < runs:
             tally.slow += 1
+            shutil.rmtree(place, ignore_errors=True)
             return
         failure = Failure(number, episode, first, place, again, runs)
         tally.failures.append(failure)
@@ -263,20 +268,22 @@ class Episodes:
         return used.ru_utime + used.ru_stime + self.implementation.seconds()
 
     def _text(self, episode: Episode, found: Result) -> str:
-        finding = Finding(found.kind[0], found.failure_class or STUCK[0], self.implementation.name)
+        finding = Finding(*found.kind, self.implementation.name)
         return encode_scenario(Scenario(COMPONENT.name, episode.config, episode.steps, finding))
 
     def _write(self, folder: Path, episode: Episode, found: Result) -> None:
         (folder / KEPT).write_text(self._text(episode, found), encoding="utf-8")
-        (folder / "finding.txt").write_text(
-            f"{found.kind[0]}: {found.said or 'no progress any more'}\n", encoding="utf-8"
-        )
+        (folder / "finding.txt").write_text(f"{found.kind[0]}: {found.said}\n", encoding="utf-8")
 
 
-def read_episode(path: Path) -> Episode:
-    """Returns an episode that was kept. Raises: SchemaError; OSError if the file cannot be read."""
+def read_episode(path: Path) -> tuple[Episode, Kind]:
+    """Returns an episode that was kept, and how it has failed: `PASSED` if the file does not say that.
+
+    Raises: SchemaError; OSError if the file cannot be read.
+    """
     found = decode_scenario(read_text(path), VOCABULARY, str(path))
-    return Episode(found.config, found.steps)
+    kind = PASSED if found.finding is None else (found.finding.property, found.finding.failure_class)
+    return Episode(found.config, found.steps), kind
 
 
 VOCABULARY = Components("conformance.episodes.running:VOCABULARY", (COMPONENT,))

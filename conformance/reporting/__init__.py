@@ -49,7 +49,7 @@ from conformance.reporting.documents import (
     unguarded_properties,
     unusable_row,
 )
-from conformance.reporting.episodes import episode_lines, episode_page, failure_lines
+from conformance.reporting.episodes import again_lines, episode_lines, episode_page, failure_lines
 from conformance.reporting.examined import examined_lines, examined_row
 from conformance.reporting.exercise import exercise_lines, exercise_remarks, write_exercise
 from conformance.reporting.exploration import (
@@ -111,6 +111,7 @@ __all__ = [
     "Tried",
     "VariantRow",
     "Verdicts",
+    "again_lines",
     "audit_document",
     "audit_lines",
     "audit_table",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from conformance.system.text import neutral_line
 
 if TYPE_CHECKING:  # its component is imported only by the command that needs it
     from conformance.episodes import EpisodeConfig
-    from conformance.episodes.running import Failure, Tally
+    from conformance.episodes.running import Failure, Kind, Result, Tally
 
 Row = tuple[str, str]
 _WIDTH = 80
@@ -60,6 +61,23 @@ def failure_lines(one: Failure) -> Iterator[str]:
         yield f"  reduced in {one.reduction.runs} runs; fails {one.reduction.fails} of {one.reduction.tries}:"
         yield from (f"  {line}" for line in steps_of(one))
     yield f"  kept in {neutral_line(str(one.folder))}"
+
+
+def again_lines(kind: Kind, results: Sequence[Result]) -> Iterator[str]:
+    """Yields in how many runs an episode has failed that was kept, and how. `kind`: how it had failed; `PASSED` if
+    nobody knows."""
+    from conformance.episodes.running import PASSED, STUCK
+
+    failed = {one.kind: one for one in results if one.kind != PASSED}
+    counts = Counter(one.kind for one in results)
+    same = counts[kind] if kind != PASSED else sum(bool(one.slug) for one in results)
+    others = sum(bool(one.slug) for one in results) - (0 if kind == STUCK else same)
+    rest = [(others, "in another way"), (0 if kind == STUCK else counts[STUCK], "without progress")]
+    shown = ", ".join(f"{many} {words}" for many, words in rest if many)
+    way = "" if kind == PASSED else " in the same way"
+    yield f"fails {same} of {len(results)}{way}{shown and f' ({shown})'}"
+    for (slug, _), one in failed.items():
+        yield neutral_line(f"{slug}: {one.said}")
 
 
 def steps_of(one: Failure) -> Iterator[str]:

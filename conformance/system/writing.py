@@ -153,9 +153,17 @@ def make_folder(path: Path) -> None:
 
 
 def rename_folder(made: Path, path: Path) -> None:
-    """Give a folder that is complete the name under which it counts, which no other one has. Raises: as `naming`."""
+    """Give a folder that is complete the name under which it counts, which no other one has.
+
+    Raises: FileExistsError if another one has it that is not empty; as `naming`.
+    """
     with naming(path):
-        made.rename(path)
+        try:
+            made.rename(path)
+        except OSError as error:
+            if error.errno == errno.ENOTEMPTY:  # as most systems say it
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from error
+            raise
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:

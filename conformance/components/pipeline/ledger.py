@@ -41,6 +41,7 @@ _NEXT: Mapping[TaskState | None, tuple[TaskState, ...]] = {
 }
 
 
+OVER = "a-job-is-over-once-and-for-a-reason"
 _BEGINNING = ports.JobCheckpoint(0, CheckpointKind.ALIGNED, ())
 """What a job has restored that began without a checkpoint."""
 
@@ -471,7 +472,7 @@ class Ledger(PortLedger):
         self.failures.strike_fault(signal)
 
     def _over(self, signal: ports.JobOver) -> None:
-        slug, status = "a-job-is-over-once-and-for-a-reason", ports.JobStatus
+        slug, status = OVER, ports.JobStatus
         if self.status is not None:
             self.say(slug, DUPLICATED, f"the job is over: {self.status}", f"it is over again: {signal.status}")
         self.status = signal.status

@@ -11,7 +11,7 @@ from conformance.components.pipeline import steps
 from conformance.components.pipeline.checkpoints import Checkpoint
 from conformance.components.pipeline.contents import ALIGNED, Contents, keepers
 from conformance.components.pipeline.graph import STATELESS
-from conformance.components.pipeline.ledger import Ledger
+from conformance.components.pipeline.ledger import OVER, Ledger
 from conformance.components.pipeline.records import Records, differences, named
 from conformance.driver import AnyStep, Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.models import lifetime
@@ -308,7 +308,7 @@ _said("a-job-that-was-stopped-is-not-restarted", "I-106", "Once the savepoint is
 _said("a-job-finishes-when-all-is-committed", "I-88", "A job whose sources have ended finishes only once its sinks"
       " have committed all records.", JobOver,
       when=lambda ledger, seen: ledger.status is JobStatus.FINISHED and not ledger.stopped)  # fmt: skip
-_said("a-job-is-over-once-and-for-a-reason", "I-92", "A job finishes when its sources have ended or it was stopped,"
+_said(OVER, "I-92", "A job finishes when its sources have ended or it was stopped,"
       " is canceled if the user cancels it, and fails if it cannot be restarted.", JobOver)  # fmt: skip
 
 

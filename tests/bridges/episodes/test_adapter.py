@@ -99,7 +99,8 @@ class _Ends:
 @pytest.mark.parametrize("asked", ["", "end"], ids=["answers", "has ended"])
 def test_the_end_of_an_engine_leaves_no_process_even_if_the_last_question_fails(tmp_path: Path, asked: str) -> None:
     (tmp_path / "adapter.py").write_text(SERVES, encoding="utf-8")
-    engine, closed = Episodes((sys.executable, "-S", "-E", str(tmp_path / "adapter.py"))), []
+    engine = Episodes((sys.executable, "-S", "-E", str(tmp_path / "adapter.py")))
+    closed: list[str] = []
     engine._live = _Ends(engine._adapter, Path(asked or tmp_path))  # type: ignore[assignment]
     engine._own.callback(closed.append, "its folder")
     with pytest.raises(UnusableImplementation, match="enough") if asked else nullcontext():

@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from conformance.episodes import COMPONENT, EpisodeConfig, steps
 from conformance.episodes.config import SINK
 from conformance.episodes.drawing import Episode, draw, plain
 from conformance.episodes.reducing import TRIES, candidates, reduce_episode
-from conformance.episodes.running import KEPT, Episodes, Failure, Result, Tally, read_episode
+from conformance.episodes.running import KEPT, PASSED, Episodes, Failure, Result, Tally, read_episode
 from conformance.ports import UnusableImplementation
 from conformance.ports.episodes import Description, Output, Promises, UserPlace
 from conformance.ports.registry import registered_names
@@ -146,7 +147,7 @@ def test_who_is_stuck_is_a_finding_only_if_that_happens_again(tmp_path: Path) ->
     with tiny("cut", "hangs", 1.5) as engine:
         of, tally = _Few(engine, tmp_path), Tally()
         list(of.search("", 1, tally))
-        assert tally.violations == {"stuck": 1}
+        assert tally.violations == {"a-job-is-over-once-and-for-a-reason": 1}
     with tiny("cut", "", 5.0) as engine:
         others, tally = _Few(engine, tmp_path), Tally()
         others._failed(tally, 0, others.episode("", 0), Result(stuck=True), tmp_path)
@@ -238,10 +239,83 @@ def test_a_kept_episode_is_run_again(tmp_path: Path) -> None:
     with tiny("cut", "state") as engine:
         of, tally = _Few(engine, tmp_path), Tally()
         list(of.search("", 1, tally))
-        episode = read_episode(tally.failures[0].folder / "episode.json")
-        assert episode == of.episode("", 0)
-        failed, one = of.again(episode)
-    assert (failed, one.slug) == (5, "the-state-is-the-recount")
+        episode, kind = read_episode(tally.failures[0].folder / "episode.json")
+        assert (episode, kind) == (of.episode("", 0), ("the-state-is-the-recount", "lost"))
+        assert {one.kind for one in of.again(episode)} == {kind}
+
+
+SAME, OTHER = Result("the-state-is-the-recount", "lost", "2", "1"), Result("what-was-committed-stays", "lost", "1", "0")
+SLOW = Result(stuck=True, owed="it goes on", observed="it does not")
+
+
+@pytest.mark.parametrize(
+    ("kind", "results", "line", "status"),
+    [
+        (SAME.kind, [SAME, SAME, OTHER, SLOW, Result()], "fails 2 of 5 in the same way (1 in another way, 1 without"
+         " progress)", 1),
+        (SAME.kind, [SLOW, Result()], "fails 0 of 2 in the same way (1 without progress)", 0),
+        (SLOW.kind, [SLOW, Result()], "fails 1 of 2 in the same way", 0),
+        (SLOW.kind, [SLOW, SLOW], "fails 2 of 2 in the same way", 1),
+        (SLOW.kind, [SAME, SLOW], "fails 1 of 2 in the same way (1 in another way)", 1),
+        (PASSED, [SAME, OTHER, SLOW], "fails 2 of 3 (1 without progress)", 1),
+        (PASSED, [Result()], "fails 0 of 1", 0),
+    ],
+)  # fmt: skip
+def test_no_progress_is_counted_apart_when_an_episode_is_run_again(
+    kind: tuple[str, str], results: list[Result], line: str, status: int, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+) -> None:  # fmt: skip
+    (tmp_path / KEPT).touch()
+    monkeypatch.setattr("conformance.episodes.running.read_episode", lambda path: (LARGE, kind))
+    monkeypatch.setattr("conformance.episodes.running.Episodes.again", lambda of, episode: results)
+    with pytest.raises(SystemExit) as ended:
+        main(["episodes", shlex.join(command("cut")), "--again", str(tmp_path / KEPT), "--into", str(tmp_path / "x")])
+    first, *others = capsys.readouterr().out.splitlines()
+    assert (first, len(others), ended.value.code) == (line, len({one.kind for one in results} - {PASSED}), status)
+
+
+def test_what_was_run_before_an_adapter_fails_is_shown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def search(of: Episodes, seed: str, count: int, tally: Tally) -> Iterator[Result]:
+        (tmp_path / "into" / "runs" / "run-x").mkdir(parents=True)  # the one that was broken off
+        tally.add(Result(lives=3))
+        yield Result()
+        raise UnusableImplementation("The adapter cannot prepare.")
+
+    monkeypatch.setattr(Episodes, "search", search)
+    monkeypatch.setattr(Episodes, "check", lambda of: None)
+    page = tmp_path / "page.md"
+    with pytest.raises(SystemExit) as ended:
+        main(["episodes", shlex.join(command("cut")), "--into", str(tmp_path / "into"), "--report", str(page)])
+    assert ended.value.code == 2
+    assert "lives                                                   3" in capsys.readouterr().out
+    assert "which was interrupted after 1 episodes." in page.read_text("utf-8")
+    assert list((tmp_path / "into").iterdir()) == []
+
+
+@pytest.mark.parametrize("at", ["", "1"])
+def test_a_folder_with_episodes_of_an_earlier_run_takes_no_others(
+    at: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    kept = tmp_path / at / "episode-0003" / KEPT
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    with pytest.raises(SystemExit) as ended:
+        main(["episodes", shlex.join(command("cut")), "--into", str(tmp_path)])
+    assert ended.value.code == 2
+    assert "name another folder" in capsys.readouterr().err
+    assert kept.exists()
+
+
+def test_an_episode_that_was_only_slow_leaves_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with tiny("cut") as engine:
+        of, tally = _Few(engine, tmp_path), Tally()
+        monkeypatch.setattr(of, "often", lambda episode, kind: (1, 2))
+        place = tmp_path / "episode-0000"
+        place.mkdir()
+        of._failed(tally, 0, of.episode("", 0), SLOW, place)
+    assert (tally.slow, place.exists()) == (1, False)
 
 
 BYTEWAX = (sys.executable, "-B", str(ROOT / "examples" / "bytewax" / "adapter.py"))

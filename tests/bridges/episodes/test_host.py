@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -122,7 +123,7 @@ def test_a_life_whose_folder_cannot_be_copied_is_ended_with_its_host(tmp_path, m
     try:
         killed = life(kept, tmp_path / "job")
         group, _ = kept.running()
-        monkeypatch.setattr(host.shutil, "copytree", full)
+        monkeypatch.setattr(shutil, "copytree", full)
         with pytest.raises(OSError, match="No space"):
             killed.kill()
         assert None not in killed.statuses() + group.statuses()
