@@ -3,6 +3,7 @@ import static java.util.Map.entry;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
@@ -73,9 +74,13 @@ public final class Job {
             while (true) {
                 try (SocketChannel guest = server.accept()) {
                     BufferedReader in = new BufferedReader(Channels.newReader(guest, StandardCharsets.UTF_8));
-                    String said = live(spark, new Life(in.readLine()), in);
+                    String request = in.readLine();
+                    if (request == null) {
+                        continue; // the guest was killed before it said what is to run
+                    }
+                    String said = live(spark, new Life(request), in);
                     guest.write(ByteBuffer.wrap(said.getBytes(StandardCharsets.UTF_8)));
-                } catch (IOException error) {
+                } catch (IOException | UncheckedIOException error) {
                     System.err.println(error); // the guest has been killed
                 }
             }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -76,6 +77,15 @@ def test_a_query_that_was_stopped_goes_on_in_another_life(spark: Episodes) -> No
     )  # fmt: skip
     found = _run(spark, stopped)
     assert (found.kind, found.deaths[ASKED], found.restores) == (("", ""), 1, 1)
+
+
+def test_a_client_that_is_killed_before_it_says_what_is_to_run_leaves_the_host_as_it_is(spark: Episodes) -> None:
+    assert isinstance(spark.implementation, Engine)
+    host, meeting = spark.implementation._host.running()
+    with socket.socket(socket.AF_UNIX) as link:
+        link.connect(str(meeting / "socket"))
+    assert _run(spark).kind == ("", "")
+    assert spark.implementation._host.running() == (host, meeting)
 
 
 @pytest.mark.parametrize("name", ["retained", "half_offset"])
