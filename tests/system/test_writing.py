@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 
 from conformance.system.files import TooLarge
-from conformance.system.writing import NotWritten, told_by, write_bytes, write_folder, write_json, write_text
+from conformance.system.writing import (
+    NotWritten,
+    rename_folder,
+    told_by,
+    write_bytes,
+    write_folder,
+    write_json,
+    write_text,
+)  # fmt: skip
 from tests.full_disks import fill, largest_file, small_disk, tree
 
 ROOT = Path(__file__).parents[2]
@@ -46,6 +54,16 @@ def test_a_folder_that_the_machine_refuses_leaves_nothing(tmp_path, older):
     with largest_file(1_000), pytest.raises(NotWritten, match=r"folder could not be written: .*needs 5,001 bytes"):
         write_folder(tmp_path / "folder", {"a": "b", "b": BIG})
     assert tree(tmp_path) == before
+
+
+def test_a_folder_does_not_take_the_name_of_another_one(tmp_path):
+    for name in ("made", "kept"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+    with pytest.raises(FileExistsError) as refused:
+        rename_folder(tmp_path / "made", tmp_path / "kept")
+    assert not isinstance(refused.value, NotWritten)
+    assert (tmp_path / "kept" / "file").read_text() == "kept"
 
 
 def test_a_full_disk_says_how_much_is_free(tmp_path):
