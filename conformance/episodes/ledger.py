@@ -121,6 +121,16 @@ class EpisodeLedger(Ledger):
             found.update(self.key_of(ports.record(split, position)) for position in range(many))
         return {key: many for key, many in found.items() if key is not None}
 
+    def owed_after_a_failure(self) -> str:
+        """Returns, in words, why a job does not end with FAILED in its first life."""
+        if self.failures.count:
+            return "the engine restarts a job whose user code has failed"
+        return "a job runs until its input has ended, and does not fail on its own"
+
+    def owed_at_its_end(self, sink: int) -> str:
+        """Returns, in words, what the sink has done when the job finishes."""
+        return "a job that has finished has written each record"
+
     # ---- what happens ------------------------------------------------------------------------------------------------
     def world(self, location: str = "") -> World:
         """Returns what is there outside the processes."""
@@ -218,7 +228,7 @@ class EpisodeLedger(Ledger):
             if before != signal.records:
                 other, now = (named(ports.records_of(one)) for one in (before, signal.records))
                 batch = f"batch {signal.transaction.checkpoint}"
-                self.say(SAME, CORRUPTED, f"{batch} is the same if it is written again: {other}", f"it is {now}")
+                self.say(SAME, CORRUPTED, f"{batch} was written with {other}", f"written again, it has {now}")
         here = self.in_life.setdefault(signal.transaction.subtask, Records()).add(signal.records)
         if here and self.promises.output is Output.AT_LEAST_ONCE and self.promises.committed and not self._restarts():
             self.say(

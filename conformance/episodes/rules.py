@@ -3,6 +3,7 @@ rows and its lives put to the test."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -99,8 +100,8 @@ def each_row_has_the_key_of_its_record(ledger: EpisodeLedger, seen: Rows) -> Jud
     """A row has the key of its record."""
     for one in seen.value:
         if (key := ledger.key_of(one.record)) is not None and key != one.key:
-            return Broken(CORRUPTED, f"{named([one.record])} has key {key}",
-                          f"it came out with key {one.key}")  # fmt: skip
+            return Broken(CORRUPTED, f"{named([one.record])} has key {json.dumps(key)}",
+                          f"it came out with key {json.dumps(one.key)}")  # fmt: skip
     return bool(seen.value)
 
 
@@ -145,7 +146,7 @@ def the_state_is_the_recount(ledger: EpisodeLedger, seen: Rows) -> Judgement:
         found = highest.get(key, 0)
         if found != count:
             how = LOST if found < count else DUPLICATED
-            return Broken(how, f"key {key} has {many(count, 'record')}, so the highest count is {count}",
+            return Broken(how, f"key {json.dumps(key)} has {many(count, 'record')}, so the highest count is {count}",
                           f"it is {found}")  # fmt: skip
     return bool(owed)
 
@@ -162,7 +163,9 @@ def the_counts_of_a_key_are_a_run(ledger: EpisodeLedger, seen: Rows) -> Judgemen
     for key, found in sorted(counts.items(), key=_by_key):
         for at, count in enumerate(sorted(found), 1):
             if at != count:
-                return Broken(CORRUPTED, f"the counts of key {key} are 1 to {len(found)}", f"there is no {at}")
+                return Broken(
+                    CORRUPTED, f"the counts of key {json.dumps(key)} are 1 to {len(found)}", f"there is no {at}"
+                )
     return bool(counts)
 
 

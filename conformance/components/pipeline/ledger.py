@@ -191,6 +191,14 @@ class Ledger(PortLedger):
         enabled = one.unaligned and one.output_on_downstream and one.during_recovery
         return one.recovery if enabled else Recovery.RECOVER_FIRST
 
+    def owed_after_a_failure(self) -> str:
+        """Returns, in words, why a job does not end with FAILED."""
+        return "a job is restarted after a failure, unless it was stopped with a savepoint"
+
+    def owed_at_its_end(self, sink: int) -> str:
+        """Returns, in words, what a sink has done when the job finishes."""
+        return f"a job finishes when sink {sink} has committed all records"
+
     def say(self, slug: str, how: FailureClass, owed: str, observed: str) -> None:
         """Notes what is wrong, and which property that breaks, unless something is noted already."""
         self.found.setdefault(slug, Broken(how, owed, observed))
@@ -481,15 +489,14 @@ class Ledger(PortLedger):
         if self.status is status.CANCELED and not self.cancelled:
             self.say(slug, PROTOCOL, "nobody has cancelled the job", "it is canceled")
         if self.status is status.FAILED and not (self.stopped and (self.failures.count or self.failures.losses)):
-            self.say(slug, CRASHED, "a job is restarted after a failure, unless it was stopped with a savepoint",
-                     f"it has failed: {signal.cause}")  # fmt: skip
+            self.say(slug, CRASHED, self.owed_after_a_failure(), f"it has failed: {signal.cause}")
         if self.status is status.FINISHED and not self.stopped:
             if not self.has_all_ended():
                 self.say(slug, PROTOCOL, "a job finishes when all of its sources have ended", "it has finished")
             for sink in self.graph.sinks:
                 if left := self.not_committed(sink):
-                    self.say("a-job-finishes-when-all-is-committed", LOST, f"a job finishes when sink {sink} has"
-                             " committed all records", f"it has finished without {named(left)}")  # fmt: skip
+                    self.say("a-job-finishes-when-all-is-committed", LOST, self.owed_at_its_end(sink),
+                             f"it has finished without {named(left)}")  # fmt: skip
 
     def refusal(self, kind: str = "") -> tuple[Refusal, ...]:
         """Returns why a checkpoint of this kind may be refused now; without a kind, a stop with a savepoint."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from conformance.episodes import steps
 from conformance.episodes.config import SINK
+from conformance.episodes.rules import each_row_has_the_key_of_its_record
 from conformance.ports import FaultStruck, JobOver, JobRestarted, Outcome
-from conformance.ports.episodes import Asked, Life
+from conformance.ports.episodes import Asked, Life, Row
 from tests.bridges.episodes.tiny import run, tiny
 
 COUNT = steps.fault("count", "ends", 13)
@@ -146,6 +149,15 @@ def conforms(mode: str, scenario: tuple[tuple[object, ...], ...], every: int) ->
         return run(engine, scenario, every).violation is None
 
 
+WORDS = {
+    ("cut", "lost"): "a job that has finished has written each record; it has finished without record ",
+    ("cut", "crashes"): "a job runs until its input has ended, and does not fail on its own; it has failed: exit status"
+    " 1: out of luck",
+    ("batches", "changes"): "batch 1 was written with records 4, 5, 6, 7; written again, it has records 4, 5, 6, 7, 8",
+}  # fmt: skip
+"""How what is said of some of them begins."""
+
+
 @pytest.mark.parametrize(("mode", "bug", "scenario", "slug"), BUGS, ids=[f"{mode} {bug}" for mode, bug, *_ in BUGS])
 def test_a_bug_breaks_its_rule(mode: str, bug: str, scenario: tuple[tuple[object, ...], ...], slug: str) -> None:
     every = SELDOM if scenario in (SAVED, CHOSEN) else 4
@@ -154,6 +166,15 @@ def test_a_bug_breaks_its_rule(mode: str, bug: str, scenario: tuple[tuple[object
         found = run(engine, scenario, every).violation
     assert found is not None
     assert found.property.slug == slug
+    said = f"{found.broken.owed}; {found.broken.observed}"
+    assert said.startswith(WORDS.get((mode, bug), ""))
+
+
+def test_a_number_and_a_text_are_shown_as_what_they_are() -> None:
+    ledger, seen = SimpleNamespace(key_of=lambda record: 1), SimpleNamespace(value=[Row("1", 1, 0)])
+    found: Any = each_row_has_the_key_of_its_record
+    broken = found(ledger, seen)
+    assert (broken.owed, broken.observed) == ("record 0 has key 1", 'it came out with key "1"')
 
 
 @pytest.mark.parametrize("mode", ["cut", "appends"])
