@@ -146,6 +146,8 @@ class Episode(msgspec.Struct):
     seconds: float = 0.0
     violation: str = ""
     """The slug of the property; empty: none."""
+    meant: list[tuple[Kind, Phase]] | None = None
+    """What was drawn to strike, and in which phase; None: an earlier version ran it, which did not note that."""
 
 
 # ---- what has struck, and when ---------------------------------------------------------------------------------------
@@ -243,14 +245,20 @@ def job(random: Random, recovery: Recovery) -> PipelineScenarioConfig:
     return replace(make(random.choice(GRAPHS), random.choice((1, 2)), settings, faults=True), portions=(PORTION,))
 
 
-def episode_steps(ledger: Ledger, random: Random) -> Iterator[Step]:
-    """Yields the steps of an episode."""
+def episode_steps(ledger: Ledger, random: Random, meant: list[tuple[Kind, Phase]]) -> Iterator[Step]:
+    """Yields the steps of an episode. Adds to `meant` what is to strike, and in which phase."""
+
+    def strike(among: Sequence[tuple[Kind, Phase]]) -> Iterator[Step]:
+        kind, phase = random.choice(among)
+        meant.append((kind, phase))
+        return _cell(kind, phase, ledger, random)
+
     yield RUNNING
     yield from _supplied(ledger)
     yield IDLE
     yield ALIGNED
     yield NO_CHECKPOINT
-    yield from _cell(*random.choice(IN_LIFE), ledger, random)
+    yield from strike(IN_LIFE)
     yield from SETTLED
     point = ledger.checkpoints.point
     if not point or not ledger.is_live():
@@ -260,9 +268,9 @@ def episode_steps(ledger: Ledger, random: Random) -> Iterator[Step]:
     how = random.choice(("same", "up", "down"))
     settings = ledger.config.settings
     yield steps.restore(point, how, settings.recovery.value, settings.output_on_downstream)
-    yield from _cell(*random.choice(AT_RESTORE), ledger, random)
+    yield from strike(AT_RESTORE)
     yield from SETTLED
-    yield from _cell(*random.choice(IN_THE_END), ledger, random)
+    yield from strike(IN_THE_END)
     yield from SETTLED
 
 
@@ -335,14 +343,15 @@ def _supplied(ledger: Ledger) -> Iterator[Step]:
 
 def episode(program: Program, release: str, number: int) -> tuple[Episode, World | None, Violation | None]:
     """Runs one episode. A program that ends is a violation, too, and is started again for the next one."""
-    one, world, violation = Episode(release, number), None, None
+    meant: list[tuple[Kind, Phase]] = []
+    one, world, violation = Episode(release, number, meant=meant), None, None
     random, recoveries = Random(number), RELEASES[release]
     began = time.monotonic()
     try:
         world = World(program, job(random, recoveries[number % len(recoveries)]), True)
         ledger = world.ledger
         assert isinstance(ledger, Ledger)
-        for step in episode_steps(ledger, random):
+        for step in episode_steps(ledger, random, meant):
             if world.enabled(step):
                 world.perform(step)
             one.restores += step[0] == steps.restore.name and bool(ledger.checkpoints.restored)
@@ -420,7 +429,7 @@ def report(episodes: Sequence[Episode]) -> str:
     for kind in KINDS:
         row = [_cell_text(kind, phase, counts, failed) for phase in Phase]
         text += f"| {kind} | " + " | ".join(row) + " |\n"
-    return text + _others(episodes) + REST + _never(counts)
+    return text + _others(episodes) + REST + _never(episodes, counts)
 
 
 def _cell_text(
@@ -459,12 +468,17 @@ def _others(episodes: Sequence[Episode]) -> str:
     return text if found else ""
 
 
-def _never(counts: Counter[tuple[Kind, Phase]]) -> str:
+def _never(episodes: Sequence[Episode], counts: Counter[tuple[Kind, Phase]]) -> str:
+    meant = {drawn for one in episodes for drawn in one.meant or ()}
+    not_asked = "no episode has asked for it"
+    if any(one.meant is None for one in episodes):
+        not_asked = "it has not struck; the results do not say whether it was asked for"
     why: dict[str, list[str]] = {}
     for phase in Phase:
         for kind in KINDS:
             if not counts[kind, phase]:
-                reason = impossible(kind, phase) or "it was asked for, but tasks ran before it could strike"
+                asked = "it was asked for, but tasks ran before it could strike"
+                reason = impossible(kind, phase) or (asked if (kind, phase) in meant else not_asked)
                 why.setdefault(reason, []).append(f"{kind} ({phase.value})")
     text = "\n## Kinds that have never struck in a phase\n"
     for reason, which in why.items():

@@ -104,6 +104,19 @@ def test_the_report_names_what_was_never_struck_and_what_else_was_broken():
     assert f"{Kind('job', 'now')} (while running)" in text
 
 
+def test_the_report_says_what_was_asked_for_in_vain_and_what_was_not():
+    meant = [(Kind("job", "now"), Phase.RUNNING)]
+    known = msgspec.json.decode(msgspec.json.encode(Episode("2.3.0", 0, meant=meant)), type=Episode)
+    assert known.meant == meant
+    lines = report([known]).splitlines()
+    asked = next(line for line in lines if line.startswith("- It was asked for, but tasks ran before"))
+    assert asked.endswith(": job, now (while running).")
+    assert any(line.startswith("- No episode has asked for it: ") for line in lines)
+    earlier = report([known, msgspec.json.decode(b'{"release": "2.3.0", "number": 1}', type=Episode)])
+    assert "No episode has asked for it" not in earlier
+    assert "- It has not struck; the results do not say whether it was asked for: " in earlier
+
+
 def test_what_was_run_is_not_run_again_and_a_broken_rule_is_a_status(tmp_path, capsys):
     lines = [msgspec.json.encode(episode(number, violation=RULE)) for number in range(2)]
     (tmp_path / EPISODES).write_bytes(b"\n".join(lines))
