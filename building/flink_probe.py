@@ -22,6 +22,7 @@ from conformance.ports import (
     Implementation,
     JobCheckpoint,
     JobConfig,
+    Limits,
     OperatorState,
     PipelinePort,
     PortError,
@@ -31,6 +32,8 @@ from conformance.ports import (
 from conformance.ports import find_implementation as find
 
 PARALLELISM = "2"
+WAITING = 120.0
+"""How many seconds a cluster may take to start."""
 TRIES = 5
 """How often to wait: an engine that is slow gives up early."""
 NOT_AT_REST = "the restored job has not come to rest, so that nothing can be said"
@@ -44,6 +47,7 @@ def probe(implementation: str, job: JobConfig, folder: Path) -> Iterator[tuple[s
     settings = replace(job.settings, recovery=Recovery.RECOVER_FIRST, during_recovery=False, output_on_downstream=False)
     vertices = graph_of(job).rescaled(PARALLELISM)
     with closing(find(implementation)) as made:
+        made.limit(Limits(WAITING))
         for metadata in sorted(folder.rglob("chk-*/_metadata"), key=lambda one: _number(one.parent)):
             place = metadata.parent
             point = JobCheckpoint(_number(place), CheckpointKind.UNALIGNED, (), location=f"file:{place.absolute()}")

@@ -14,10 +14,12 @@ from conformance.bridges.flink.shim import find_jdk
 from conformance.components import COMPONENTS
 from conformance.components.pipeline.config import make
 from conformance.driver import Program, run_scenario
+from conformance.ports import Limits
 from tests.bridges.conftest import skip_without
 
 EXAMPLE = Path(__file__).parents[2] / "examples/flink-sink/TwoPhaseSink.java"
 RELEASE = "2.3.0"
+TRIES = 3
 SETTLED, RUNNING, DONE = (("settle", one) for one in ("idle", "running", "no-checkpoint"))
 ALIGNED, SUPPLIED = ("trigger", "aligned"), (("supply", 0, 8), ("supply", 1, 8))
 SINKS = (4, 5)
@@ -28,7 +30,8 @@ FAILED = (
 )  # fmt: skip
 RESTORED = (
     RUNNING, *SUPPLIED, SETTLED, ALIGNED, DONE, *SUPPLIED, ("trigger", "unaligned"), DONE, ("snapshot", 2), ("kill",),
-    ("restore", 2, "mixed", "recover-first", True), RUNNING, *SUPPLIED, SETTLED, ALIGNED, DONE, SETTLED, ("output", 2),
+    ("restore", 2, "mixed", "recover-first", True), RUNNING, *SUPPLIED, SETTLED, ALIGNED, DONE, *SUPPLIED, ("end", 0),
+    ("settle", "over"), ("output", 2),
 )  # fmt: skip
 
 
@@ -43,7 +46,21 @@ def own(tmp_path, monkeypatch):
 
 
 def performed(scenario):
+    """Runs it. On a busy machine, a cluster takes its time to start, and a job refuses a checkpoint: then once more."""
+    for _ in range(TRIES):
+        found = performed_once(scenario)
+        if found.violation is not None or outputs(found):
+            break
+    return found
+
+
+def outputs(found):
+    return [one.outcome.value for one in found.entries if one.step == ("output", 2) and one.outcome is not None]
+
+
+def performed_once(scenario):
     implementation = flink_pipeline(RELEASE)
+    implementation.limit(Limits(120.0))
     try:
         program = Program(COMPONENTS["pipeline"], implementation)
         return run_scenario(program, make("keyed", 2), scenario, record=True)
@@ -56,8 +73,7 @@ def performed(scenario):
 def test_a_sink_that_commits_what_is_complete_is_accused_of_nothing(own, scenario):
     found = performed(scenario)
     assert found.violation is None
-    output = [one.outcome.value for one in found.entries if one.step == ("output", 2)][-1]
-    assert sum(map(len, output)) >= 16  # what was supplied to the last job, at least
+    assert sum(map(len, outputs(found)[-1])) >= 16  # what was supplied to the last job, at least
 
 
 @pytest.mark.flink

@@ -27,8 +27,8 @@ import org.apache.flink.api.connector.sink2.WriterInitContext;
 import org.apache.flink.core.io.SimpleVersionedSerializer;
 
 /**
- * A two-phase sink of the user's in the place of the suite's: writer and committer of one subtask, which are called in the
- * order in which Flink's operators call them. All but {@code owes} is called by the thread of the task.
+ * A two-phase sink of the user's in the place of the suite's: writer and committer of one subtask, which are called in
+ * the order in which Flink's operators call them. All but {@code owes} is called by the thread of the task.
  */
 final class OwnSink {
 
@@ -120,6 +120,12 @@ final class OwnSink {
     void write(int record) throws Exception {
         writer.write(record, NO_TIME);
         seen(subtask, last + 1); // nothing, if it waits for its checkpoint
+    }
+
+    /** No record follows. What the writer still has is prepared for the last checkpoint. */
+    void end() throws Exception {
+        writer.flush(true);
+        seen(subtask, last + 1);
     }
 
     /** In front of the barrier. */

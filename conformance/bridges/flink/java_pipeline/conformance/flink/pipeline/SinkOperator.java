@@ -9,6 +9,7 @@ import org.apache.flink.api.common.state.ListStateDescriptor;
 import org.apache.flink.api.common.typeinfo.PrimitiveArrayTypeInfo;
 import org.apache.flink.runtime.state.StateInitializationContext;
 import org.apache.flink.runtime.state.StateSnapshotContext;
+import org.apache.flink.streaming.api.operators.BoundedOneInput;
 import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
 import org.apache.flink.streaming.api.watermark.Watermark;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
@@ -17,7 +18,8 @@ import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
  * Writes records in transactions: each is prepared in the snapshot, and committed when its checkpoint or a later one is
  * complete, or when it is restored. The names have the subtask and the checkpoint, which a sink of Flink's does not know.
  */
-final class SinkOperator extends TaskOperator implements OneInputStreamOperator<byte[], byte[]> {
+final class SinkOperator extends TaskOperator
+        implements OneInputStreamOperator<byte[], byte[]>, BoundedOneInput {
 
     private static final long serialVersionUID = 1L;
 
@@ -99,6 +101,13 @@ final class SinkOperator extends TaskOperator implements OneInputStreamOperator<
         super.processWatermark(mark);
         watermark = mark.getTimestamp();
         live.progress.incrementAndGet();
+    }
+
+    @Override
+    public void endInput() throws Exception {
+        if (own != null) {
+            own.end();
+        }
     }
 
     @Override
