@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +24,7 @@ from conformance.bridges.flink.stored import audit_checkpoints
 from conformance.bridges.jsonl import JsonLinesImplementation
 from conformance.ports import Implementation, UnusableImplementation
 from conformance.state_files import StateAudit
+from conformance.system.folders import scratch
 
 FATAL_EXIT = 239
 """The exit status of a JVM that Flink's `FatalExitExceptionHandler` has ended."""
@@ -103,6 +105,10 @@ class FlinkPipeline(FlinkPrograms):
     sources = PIPELINES
     main_class = PIPELINE_MAIN_CLASS
 
+    def __init__(self, release: str) -> None:
+        super().__init__(release)
+        self._own = ExitStack()
+
     def command(self) -> tuple[str, ...]:
         own = os.environ.get(CLASS_PATH_VARIABLE, "")
         named = {"conformance.enumerator": ENUMERATOR_VARIABLE, "conformance.sink": SINK_VARIABLE}
@@ -112,7 +118,14 @@ class FlinkPipeline(FlinkPrograms):
             "conformance.counting.nanos": str(COUNTING_NANOSECONDS),
             **given,
         }
-        return command(self.release, self.sources, self.main_class, PIPELINE_MEMORY, own, properties)
+        words = command(self.release, self.sources, self.main_class, PIPELINE_MEMORY, own, properties)
+        temporary = self._own.enter_context(scratch("conformance-flink-"))  # a JVM that is killed deletes nothing
+        return (words[0], f"-Djava.io.tmpdir={temporary}", *words[1:])
+
+    def close(self) -> None:
+        """End the program, and delete its checkpoints."""
+        super().close()
+        self._own.close()
 
     @property
     def batch(self) -> None:
