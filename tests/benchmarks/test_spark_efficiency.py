@@ -6,8 +6,6 @@ campaigns have. Nothing is asserted about a time: machines are shared.
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from time import perf_counter, process_time
 
 import pytest
@@ -21,32 +19,17 @@ from conformance.campaigns.seconds import Seconds, Watch
 from conformance.campaigns.spark_setup import spark_problem
 from conformance.campaigns.tables import batch_of, read_table
 from conformance.system.garbage import spare_once
+from tests.benchmarks.processes import STAT, cpu_seconds_of_the_tree
 
 pytestmark = [
     pytest.mark.benchmark,
     pytest.mark.skipif(spark_problem() is not None, reason=spark_problem() or ""),
-    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc, to sum up the time of processes"),
+    pytest.mark.skipif(not STAT.exists(), reason="needs /proc, to sum up the time of processes"),
 ]
 BLOCKS = 8
 SIZE = 30_000
 PER_CORE = 12
 """How many tasks of one block each core has in a wave that is full."""
-
-
-def cpu_seconds_of_the_tree() -> float:
-    """The CPU time of this process, of all its living descendants, and of those that they waited for."""
-    stats = {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            except OSError:  # it ended meanwhile
-                continue
-            stats[int(folder.name)] = int(fields[1]), sum(map(int, fields[11:15]))
-    tree = {os.getpid()}
-    while more := {pid for pid, (parent, _) in stats.items() if parent in tree} - tree:
-        tree |= more
-    return sum(stats[pid][1] for pid in tree) / os.sysconf("SC_CLK_TCK")
 
 
 def measure(runner, plan, folder):
