@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -92,11 +92,10 @@ def _found(adapter: str, folder: Path) -> Iterator[EpisodesImplementation]:
     implementation = find_implementation(name)
     if not isinstance(implementation, EpisodesImplementation):
         raise UnusableImplementation(f"{name} has no episodes.")
-    try:
+    with ExitStack() as last_first:
+        last_first.callback(rmtree, folder / RUNS, ignore_errors=True)
+        last_first.callback(implementation.close)
         yield implementation
-    finally:
-        implementation.close()
-        rmtree(folder / RUNS, ignore_errors=True)
 
 
 def _again(adapter: str, path: Path, folder: Path) -> int:
