@@ -63,8 +63,8 @@ def doctor(name: str, step_seconds: float, memory: int, in_process: bool) -> int
 def audit(
     folder: Path, name: str | None, step_seconds: float, memory: int, in_process: bool, json_path: Path | None
 ) -> int:
-    """Read the channel state files of checkpoints in FOLDER and below: nothing is damaged (0), something is (1), there
-    is no file (3). Of Flink's checkpoints, all other state must be there, too.
+    """Read the channel state files of checkpoints in FOLDER and below: nothing is damaged (0), something is (1),
+    something was not read or nothing was there to check (3). Of Flink's checkpoints, other state must be there, too.
 
     The format of the suite is described in docs/channel-state-files.md.
     """
@@ -86,4 +86,4 @@ def audit(
         reporting.write_json(json_path, reporting.audit_document(found))
     if found.damaged:
         return VIOLATION
-    return CONFORMS if found.files else INCONCLUSIVE
+    return CONFORMS if found.is_anything and not found.unread else INCONCLUSIVE

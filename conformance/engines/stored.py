@@ -7,8 +7,8 @@ from pathlib import Path
 
 from conformance.ports import Implementation, UnusableImplementation
 from conformance.scenarios.reading import MOST_BYTES, Misshapen, Unreadable, decode_json
-from conformance.state_files import VERSION, Damaged, Homes, StateAudit, StateList, StoredState, audit_file
-from conformance.system.listing import Closed, everything_below, read_listed, trouble_with
+from conformance.state_files import VERSION, Damaged, Homes, StateAudit, StateList, StoredState, Unread, audit_file
+from conformance.system.listing import LINKED, Closed, everything_below, read_listed, trouble_with
 
 FILE, LIST = ".state", ".state.json"
 """What the names of channel state files end with, and those of their lists."""
@@ -37,7 +37,7 @@ def _audit(folder: Path) -> StateAudit:
     """Read every file in a folder and in those below it."""
     if not folder.is_dir():
         raise NotADirectoryError(20, "this is not a folder", str(folder))
-    everything, closed = everything_below(folder)
+    everything, closed, linked = everything_below(folder)
     lists = [path for path in everything if path.name.endswith(LIST)]
     files = [path for path in everything if path.name.endswith(FILE)]
     found: list[StoredState] = []
@@ -53,7 +53,8 @@ def _audit(folder: Path) -> StateAudit:
             trouble = trouble_with(path, MOST_BYTES)
             damaged.append(Damaged(name, trouble or "no state list stands beside this file"))
     damaged += [Damaged(str(path.relative_to(folder)), f"this folder cannot be read: {why}") for path, why in closed]
-    return StateAudit(len(files), tuple(found), tuple(damaged))
+    unread = tuple(Unread(str(path.relative_to(folder)), LINKED) for path in linked)
+    return StateAudit(len(files), tuple(found), tuple(damaged), unread=unread)
 
 
 def _audit_listed(path: Path, name: str, homes: Homes) -> Iterator[StoredState | Damaged]:

@@ -14,8 +14,8 @@ from conformance.reporting.looks import simple_table
 from conformance.state_files import StateAudit
 from conformance.system.text import neutral_line
 
-MOST_STRAYS = 20
-"""So many files are listed to which no checkpoint refers. The JSON document has all."""
+MOST = 20
+"""So many channel states, and so many lines of each kind, are shown. The JSON document has all."""
 
 
 def audit_table(found: StateAudit) -> Table:
@@ -23,7 +23,7 @@ def audit_table(found: StateAudit) -> Table:
     table = simple_table("Channel state")
     for name in ("file", "checkpoint", "subtask", "channel", "records", "bytes"):
         table.add_column(name, justify="left" if name in ("file", "channel") else "right")
-    for state in found.states:
+    for state in found.states[:MOST]:
         kind = "output" if state.output else "input"
         numbers = "" if state.records is None else f"{state.records:,}", f"{state.size:,}"
         table.add_row(
@@ -38,25 +38,47 @@ def audit_table(found: StateAudit) -> Table:
 
 def audit_lines(found: StateAudit) -> list[str]:
     """Return one sentence for each thing that is wrong, and one that says what the result means."""
-    lines = [
-        f"{neutral_line(one.file)}{'' if one.offset is None else f', byte {one.offset}'}: {neutral_line(one.what)}"
-        for one in found.damaged
-    ]
-    strays = [f"{neutral_line(name)}: no checkpoint refers to it" for name in found.unreferenced]
-    lines += strays[:MOST_STRAYS]
-    if len(strays) > MOST_STRAYS:
-        lines.append(f"{are(len(strays) - MOST_STRAYS, 'more file')} of checkpoints to which none refers.")
+    more = len(found.states) - MOST
+    lines = [f"{many(more, 'more channel state')} could be read."] if more > 0 else []
+    lines += _first(
+        [
+            f"{neutral_line(one.file)}{'' if one.offset is None else f', byte {one.offset}'}: {neutral_line(one.what)}"
+            for one in found.damaged
+        ],
+        "more place",
+        "wrong",
+    )
+    unread = [f"{neutral_line(one.file)}, not read: {neutral_line(one.why)}" for one in found.unread]
+    lines += _first(unread, "more place", "not read")
+    strays = [f"{neutral_line(name)}: no checkpoint in this folder refers to it" for name in found.unreferenced]
+    lines += _first(strays, "more file", "of checkpoints to which none in this folder refers")
+    if found.deleted:
+        lines.append(f"{_were(found.deleted, 'checkpoint')} deleted while the folder was read.")
     read = f"{many(found.files, 'file')} with {many(len(found.states), 'channel state')}"
     if found.others:
         size = sum(one.size for one in found.others)
         read += f" and {many(len(found.others), 'other state')} of {many(size, 'byte')}"
+    if found.checkpoints:
+        read = f"{many(found.checkpoints, 'checkpoint')}: {read}"
     if found.damaged:
         lines.append(f"DAMAGED: {are(len(found.damaged), 'place')} wrong in {read}.")
-    elif found.files:
+    elif found.unread:
+        lines.append(f"INCONCLUSIVE: {_were(len(found.unread), 'place')} not read. Nothing is damaged in {read}.")
+    elif found.is_anything:
         lines.append(f"Nothing is damaged in {read}.")
     else:
         lines.append("There is no file with state here, so nothing was checked.")
     return lines
+
+
+def _first(lines: list[str], noun: str, what: str) -> list[str]:
+    """The first of these lines, and one that says how many there are more."""
+    more = len(lines) - MOST
+    return [*lines[:MOST], f"{are(more, noun)} {what}."] if more > 0 else lines
+
+
+def _were(number: int, noun: str) -> str:
+    return f"{many(number, noun)} {'was' if number == 1 else 'were'}"
 
 
 def audit_document(found: StateAudit) -> dict[str, Any]:

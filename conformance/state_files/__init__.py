@@ -3,7 +3,16 @@
 The format is described in docs/channel-state-files.md. This package imports no other part of the suite.
 """
 
-from conformance.state_files.audit import Damaged, Homes, OtherState, StateAudit, StoredState, audit_file, write_list
+from conformance.state_files.audit import (
+    Damaged,
+    Homes,
+    OtherState,
+    StateAudit,
+    StoredState,
+    Unread,
+    audit_file,
+    write_list,
+)
 from conformance.state_files.layout import (
     HEADER,
     VERSION,
@@ -35,6 +44,7 @@ __all__ = [
     "StateAudit",
     "StateList",
     "StoredState",
+    "Unread",
     "audit_file",
     "decode_records",
     "encode_header",

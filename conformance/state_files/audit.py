@@ -65,6 +65,13 @@ class Damaged(Struct, frozen=True):
     """Where in the file, in bytes from 0; None: it is not in one place."""
 
 
+class Unread(Struct, frozen=True):
+    """Something that was not read, though nothing may be wrong with it."""
+
+    file: str
+    why: str
+
+
 class StateAudit(Struct, frozen=True):
     """What an audit of a folder has found."""
 
@@ -75,8 +82,18 @@ class StateAudit(Struct, frozen=True):
     others: tuple[OtherState, ...] = ()
     """The state that is no channel state, if the implementation has such and says where it is."""
     unreferenced: tuple[str, ...] = ()
-    """The files of checkpoints to which none refers. That is no damage: what was written for a checkpoint that has not
-    completed may be there, and what was not deleted yet."""
+    """The files of checkpoints to which none of those in the folder refers. That is no damage: they may belong to a
+    checkpoint that is still being written, or to another job, or may not have been deleted yet."""
+    unread: tuple[Unread, ...] = ()
+    checkpoints: int = 0
+    """How many checkpoints were read, if the implementation has a file for each; else 0."""
+    deleted: int = 0
+    """How many checkpoints were deleted while the folder was read. Nothing is reported of them."""
+
+    @property
+    def is_anything(self) -> bool:
+        """Whether there was anything to check. A checkpoint without state is whole, too."""
+        return self.files + self.checkpoints > 0
 
 
 Homes = dict[int, dict[int, Place]]
@@ -127,7 +144,7 @@ class _Segments:
     def __init__(self, data: bytes, offsets: set[int]) -> None:
         self._data = data
         self._whole: dict[int, Segment] = {}
-        self._wrong: dict[int, tuple[int, str]] = {}
+        self._wrong: dict[int, tuple[int | None, str]] = {}
         """By offset, where in the file something is wrong with the segment, and what."""
         self._owners: dict[int, Place] = {}
         """By offset, the channel state to which a handle has given a segment."""

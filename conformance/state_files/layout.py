@@ -31,10 +31,10 @@ LONGEST = 16
 
 
 class Damage(Exception):
-    """The bytes are not what the format says. `offset`: where in the file, from 0."""
+    """The bytes are not what the format says. `offset`: where in the file, from 0; None: it is not in one place."""
 
-    def __init__(self, offset: int, what: str) -> None:
-        super().__init__(f"at byte {offset}: {what}")
+    def __init__(self, offset: int | None, what: str) -> None:
+        super().__init__(what if offset is None else f"at byte {offset}: {what}")
         self.offset = offset
         self.what = what
 
@@ -186,7 +186,7 @@ def segments_of(read: Callable[[int], Segment], checkpoint: int, handle: Handle)
         segments.append(segment)
         size += segment.end - offset
     if size != handle.size:
-        raise Damage(0, f"the handle of {describe(owed)} says {handle.size} bytes, its segments have {size}")
+        raise Damage(None, f"the handle of {describe(owed)} says {handle.size} bytes, its segments have {size}")
     return segments
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from conformance.system.files import content_of
 
+LINKED = "this is a link to a folder, which is not followed"
 _MISSING = "the file is missing"
 
 
@@ -23,6 +24,8 @@ class Listing(NamedTuple):
     """Everything that is no folder, sorted: also links, pipes and devices. No link is followed."""
     closed: list[tuple[Path, str]]
     """The folders below it that could not be listed, sorted, each with the reason."""
+    linked: list[Path]
+    """The links among `files` that lead to folders."""
 
 
 def everything_below(folder: Path) -> Listing:
@@ -32,18 +35,22 @@ def everything_below(folder: Path) -> Listing:
     """
     found: list[Path] = []
     closed: list[tuple[Path, str]] = []
+    linked: list[Path] = []
     pending = [folder]
     while pending:
         here = pending.pop()
         try:
             with os.scandir(here) as entries:
                 for entry in entries:
-                    (pending if entry.is_dir(follow_symlinks=False) else found).append(here / entry.name)
+                    path = here / entry.name
+                    (pending if entry.is_dir(follow_symlinks=False) else found).append(path)
+                    if entry.is_symlink() and os.path.isdir(path):
+                        linked.append(path)
         except OSError as error:
             if here is folder:
                 raise
             closed.append((here, error.strerror or type(error).__name__))
-    return Listing(sorted(found), sorted(closed))
+    return Listing(sorted(found), sorted(closed), sorted(linked))
 
 
 def read_listed(path: Path, most: int) -> bytes:

@@ -51,7 +51,7 @@ from conformance.reporting.since import Change, Exercised, Since
 from conformance.reporting.stored import audit_lines, audit_table
 from conformance.reporting.trials import print_bugs, print_variants
 from conformance.reporting.verdicts import Remark, Verdicts, tried_in_check
-from conformance.state_files import Damaged, StateAudit, StoredState
+from conformance.state_files import Damaged, StateAudit, StoredState, Unread
 from tests.reporting.poison import FORGED, HOSTILE, TAME, fields_of, poisoned
 
 BUG = "known-bug:B-01"
@@ -198,7 +198,13 @@ IMPLEMENTATIONS = (
     ImplementationRow("a name", "1", ("gate",), ("faults",)),
     ImplementationRow("b", reason="a reason"),
 )
-STATES = StateAudit(1, (StoredState("a.state", 1, 0, False, 0, 3, 3),), (Damaged("a.state", "it is damaged", 1),))
+STATES = StateAudit(
+    1,
+    (StoredState("a.state", 1, 0, False, 0, 3, 3),),
+    (Damaged("a.state", "it is damaged", 1),),
+    unreferenced=("b",),
+    unread=(Unread("c", "it is closed"),),
+)
 
 
 @pytest.fixture(scope="module")
@@ -256,7 +262,7 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Way]:
             3,
             "Plan.implementations ComponentResult.component",
         ),
-        "channel state": Way(STATES, on_a_console(_states), lines_of, 3),
+        "channel state": Way(STATES, on_a_console(_states), lines_of, 6),
     }
 
 

@@ -156,6 +156,12 @@ def test_a_handle_that_names_other_bytes_shows(tmp_path, number, change, text):
     assert any(text in one for one in damage(path)), damage(path)
 
 
+def test_a_handle_with_another_size_is_wrong_in_no_single_place(tmp_path):
+    path, states = folder_of(tmp_path)
+    write_list(path, changed_handle(states, 1, size=states.handles[1].size - 1))
+    assert [one.offset for one in audit_folder(path).damaged if "its segments have" in one.what] == [None]
+
+
 def test_two_handles_of_the_same_bytes_show(tmp_path):
     path, states = folder_of(tmp_path)
     write_list(path, msgspec.structs.replace(states, handles=(*states.handles, states.handles[0])))

@@ -21,11 +21,14 @@ from conformance.reporting.console import CarefulConsole
 from conformance.scenarios.reading import MOST_BYTES
 from conformance.state_files import (
     HEADER,
+    Damaged,
     Handle,
     Homes,
     Place,
+    StateAudit,
     StateList,
     StoredState,
+    Unread,
     audit_file,
     encode_header,
     encode_record,
@@ -148,8 +151,23 @@ def test_no_link_to_a_folder_is_followed(tmp_path):
     (tmp_path / "inside").mkdir()
     (tmp_path / "inside" / "loop").symlink_to(tmp_path)
     folder_of(tmp_path / "inside")
-    assert audit_folder(tmp_path).files == 1
+    found = audit_folder(tmp_path)
+    assert (found.files, found.damaged, [one.file for one in found.unread]) == (1, (), ["inside/loop"])
     assert [one.name for one in everything_below(tmp_path).files] == [NAME, LIST, "loop"]
+    assert status(tmp_path) == 3
+
+
+def test_no_more_than_twenty_of_each_are_shown():
+    many = StateAudit(
+        1,
+        tuple(StoredState("a", 1, 0, False, 0, 1, 1) for _ in range(25)),
+        tuple(Damaged("b", "wrong") for _ in range(25)),
+        unread=tuple(Unread("c", "closed") for _ in range(21)),
+    )
+    assert audit_table(many).row_count == 20
+    lines = audit_lines(many)
+    assert (len(lines), lines[0]) == (1 + 21 + 21 + 1, "5 more channel states could be read.")
+    assert (lines[21], lines[42]) == ("5 more places are wrong.", "1 more place is not read.")
 
 
 @pytest.mark.parametrize("gone", [NAME, LIST])

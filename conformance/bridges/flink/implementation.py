@@ -22,7 +22,7 @@ from conformance.bridges.flink.releases import (
 from conformance.bridges.flink.shim import MAIN_CLASS, command
 from conformance.bridges.flink.stored import audit_checkpoints
 from conformance.bridges.jsonl import JsonLinesImplementation
-from conformance.ports import Implementation, UnusableImplementation
+from conformance.ports import Implementation, Limits, UnusableImplementation
 from conformance.state_files import StateAudit
 from conformance.system.folders import scratch
 
@@ -73,7 +73,7 @@ class FlinkComponent(FlinkPrograms):
 
     def audit(self, folder: Path) -> StateAudit:
         """Read the channel state of checkpoints that Flink has written. Raises: OSError; UnusableImplementation."""
-        return audit_checkpoints(folder, self.release)
+        return audit_checkpoints(folder, self.release, Limits(self._timeout_seconds, self._most_memory >> 20))
 
 
 class FlinkRescaling(FlinkPrograms):
@@ -81,6 +81,13 @@ class FlinkRescaling(FlinkPrograms):
 
     sources = RESCALING
     main_class = RESCALING_MAIN_CLASS
+
+    def audit(self, folder: Path) -> StateAudit:
+        """Raises: UnusableImplementation, since the classes that read checkpoints are not fitted to this release."""
+        raise UnusableImplementation(
+            f"Checkpoints are not read with the classes of Flink {self.release}, but with those of "
+            f"{' or '.join(RELEASES)}, which read the checkpoints of older releases, too: name flink-component."
+        )
 
 
 class FlinkCoordinator(FlinkPrograms):

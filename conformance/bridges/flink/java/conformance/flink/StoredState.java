@@ -1,15 +1,19 @@
 package conformance.flink;
 
+import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.File;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.util.ArrayList;
+import java.nio.file.InvalidPathException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.flink.core.fs.Path;
 import org.apache.flink.runtime.checkpoint.Checkpoints;
 import org.apache.flink.runtime.checkpoint.OperatorState;
 import org.apache.flink.runtime.checkpoint.OperatorSubtaskState;
@@ -17,6 +21,7 @@ import org.apache.flink.runtime.checkpoint.channel.InputChannelInfo;
 import org.apache.flink.runtime.checkpoint.channel.ResultSubpartitionInfo;
 import org.apache.flink.runtime.checkpoint.channel.SegmentReader;
 import org.apache.flink.runtime.checkpoint.metadata.CheckpointMetadata;
+import org.apache.flink.runtime.checkpoint.metadata.MetadataSerializers;
 import org.apache.flink.runtime.state.AbstractChannelStateHandle;
 import org.apache.flink.runtime.state.ChannelStateHelper;
 import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
@@ -28,6 +33,7 @@ import org.apache.flink.runtime.state.StateObject;
 import org.apache.flink.runtime.state.StreamStateHandle;
 import org.apache.flink.runtime.state.changelog.ChangelogStateBackendHandle;
 import org.apache.flink.runtime.state.changelog.ChangelogStateHandleStreamImpl;
+import org.apache.flink.runtime.state.changelog.inmemory.InMemoryChangelogStateHandle;
 import org.apache.flink.runtime.state.filemerging.SegmentFileStateHandle;
 import org.apache.flink.runtime.state.filesystem.FileStateHandle;
 import org.apache.flink.runtime.state.memory.ByteStreamStateHandle;
@@ -36,8 +42,8 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Obje
 
 /**
  * Prints what Flink reads in the {@code _metadata} of checkpoints and in the channel state that they name, and where they
- * keep all other state, as JSON. What Flink cannot read is printed with the error. Whether that is damage is judged in
- * Python.
+ * keep all other state: a line of JSON for each checkpoint, at once, so that what comes later can spoil none. What Flink
+ * cannot read is printed with the error. Whether that is damage is judged in Python.
  */
 public final class StoredState {
 
@@ -48,29 +54,43 @@ public final class StoredState {
 
     private StoredState() {}
 
-    /** {@code arguments}: the files {@code _metadata}, by absolute path. */
+    /** On stdin are the files {@code _metadata}, by absolute path, in UTF-8, with a zero between them. */
     public static void main(String[] arguments) throws IOException {
         PrintStream answers = System.out;
         System.setOut(System.err);
-        ArrayNode read = Json.array();
-        for (String path : arguments) {
-            read.add(checkpoint(new File(path)));
+        for (String path : new String(System.in.readAllBytes(), StandardCharsets.UTF_8).split("\0")) {
+            answers.write((line(new File(path)) + "\n").getBytes(StandardCharsets.UTF_8));
+            answers.flush();
         }
-        ObjectNode all = Json.object();
-        all.set("checkpoints", read);
-        answers.write(Json.write(all).getBytes(StandardCharsets.UTF_8));
-        answers.flush();
     }
 
-    private static ObjectNode checkpoint(File file) {
-        ObjectNode read = Json.object().put("path", file.getPath());
+    private static String line(File file) throws IOException {
+        try {
+            return Json.write(checkpoint(file));
+        } catch (OutOfMemoryError error) {
+            return Json.write(Json.object().put("unread", "Flink needs more memory to read it: " + error));
+        } catch (FileSystemException | InvalidPathException error) { // of the machine, not of the checkpoint
+            return Json.write(Json.object().put("unread", "Flink cannot open it: " + error));
+        } catch (Exception | StackOverflowError error) {
+            return Json.write(Json.object().put("error", error.toString()));
+        }
+    }
+
+    private static ObjectNode checkpoint(File file) throws IOException {
         CheckpointMetadata metadata;
-        try (DataInputStream stream = new DataInputStream(Files.newInputStream(file.toPath()))) {
-            metadata =
-                    Checkpoints.loadCheckpointMetadata(
-                            stream, StoredState.class.getClassLoader(), file.getParentFile().toURI().toString());
-        } catch (IOException | RuntimeException | OutOfMemoryError error) {
-            return read.put("error", error.toString());
+        try (DataInputStream stream =
+                new DataInputStream(new BufferedInputStream(Files.newInputStream(file.toPath())))) {
+            stream.mark(2 * Integer.BYTES);
+            if (stream.readInt() == Checkpoints.HEADER_MAGIC_NUMBER) {
+                int version = stream.readInt();
+                if (!isKnown(version)) {
+                    return Json.object()
+                            .put("unread", "its format has version " + version + ", which this release does not know");
+                }
+            }
+            stream.reset();
+            // Flink decodes no `%`, so this must be the path, not a URI.
+            metadata = Checkpoints.loadCheckpointMetadata(stream, StoredState.class.getClassLoader(), file.getParent());
         }
         StoredState found = new StoredState();
         for (OperatorState operator : metadata.getOperatorStates()) {
@@ -81,11 +101,20 @@ public final class StoredState {
                 found.addOther("coordinator", id, -1, operator.getCoordinatorState());
             }
         }
-        read.put("checkpoint", metadata.getCheckpointId());
+        ObjectNode read = Json.object().put("checkpoint", metadata.getCheckpointId());
         read.set("sources", found.sources);
         read.set("states", found.states);
         read.set("others", found.others);
         return read;
+    }
+
+    private static boolean isKnown(int version) {
+        try {
+            MetadataSerializers.getSerializer(version);
+            return true;
+        } catch (IllegalArgumentException unknown) {
+            return false;
+        }
     }
 
     /** Adds the state of a subtask that is no channel state. */
@@ -115,29 +144,42 @@ public final class StoredState {
         } else if (handle instanceof ChangelogStateHandleStreamImpl) {
             ((ChangelogStateHandleStreamImpl) handle)
                     .getHandlesAndOffsets()
-                    .forEach(one -> addOther(kind, operator, subtask, one.f0));
+                    .forEach(one -> addOther(kind, operator, subtask, one.f0).put("changelog", true));
         } else {
             addOther(kind, operator, subtask, handle);
         }
     }
 
     /** {@code subtask}: -1 for the coordinator of the operator. */
-    private void addOther(String kind, String operator, int subtask, StateObject handle) {
-        ObjectNode other =
-                Json.object()
-                        .put("kind", kind)
-                        .put("operator", operator)
-                        .put("subtask", subtask)
-                        .put("size", handle.getStateSize());
+    private ObjectNode addOther(String kind, String operator, int subtask, StateObject handle) {
+        ObjectNode other = place(handle).put("kind", kind).put("operator", operator).put("subtask", subtask);
+        others.add(other);
+        return other;
+    }
+
+    /** Where the bytes of a handle are: in a file, in a part of one, or, if it says nothing, in {@code _metadata}. */
+    private static ObjectNode place(StateObject handle) {
+        ObjectNode place = Json.object().put("size", handle.getStateSize());
         if (handle instanceof SegmentFileStateHandle) {
             SegmentFileStateHandle part = (SegmentFileStateHandle) handle;
-            other.put("file", part.getFilePath().getPath()).put("start", part.getStartPos());
+            if (part.getStateSize() > 0) { // an empty one names a file that does not exist
+                addFile(place.put("start", part.getStartPos()), part.getFilePath());
+            }
         } else if (handle instanceof FileStateHandle) {
-            other.put("file", ((FileStateHandle) handle).getFilePath().getPath());
-        } else if (!(handle instanceof ByteStreamStateHandle)) {
-            other.put("unknown", handle.getClass().getName());
+            addFile(place, ((FileStateHandle) handle).getFilePath());
+        } else if (!(handle instanceof ByteStreamStateHandle || handle instanceof InMemoryChangelogStateHandle)) {
+            place.put("unknown", handle.getClass().getName());
         }
-        others.add(other);
+        return place;
+    }
+
+    private static void addFile(ObjectNode place, Path path) {
+        String scheme = path.toUri().getScheme();
+        if (scheme == null || scheme.equals("file")) {
+            place.put("file", path.getPath());
+        } else {
+            place.put("elsewhere", path.toString());
+        }
     }
 
     private void addSubtask(int subtask, OperatorSubtaskState state) {
@@ -157,37 +199,40 @@ public final class StoredState {
 
     /** {@code group}: the number of the gate or of the partition. */
     private void add(AbstractChannelStateHandle<?> handle, int subtask, boolean isOutput, int group, int channel) {
-        StreamStateHandle delegate = handle.getDelegate();
+        int source = source(handle.getDelegate());
         ObjectNode state =
                 Json.object()
-                        .put("source", source(delegate))
+                        .put("source", source)
                         .put("subtask", subtask)
                         .put("output", isOutput)
                         .put("group", group)
                         .put("channel", channel)
                         .put("size", handle.getStateSize());
-        state.set("segments", segments(delegate, handle.getOffsets()));
+        if (!sources.get(source).has("error")) {
+            addSegments(state, handle.getDelegate(), handle.getOffsets(), isOutput ? null : new RecordCount());
+        }
         states.add(state);
     }
 
-    private static ArrayNode segments(StreamStateHandle delegate, List<Long> offsets) {
-        ArrayNode segments = Json.array();
-        List<Long> left = new ArrayList<>(offsets);
+    /** {@code count}: null for output, of which it is not known where the first record begins. */
+    private static void addSegments(ObjectNode state, StreamStateHandle delegate, List<Long> offsets, RecordCount count) {
+        ArrayNode segments = state.putArray("segments");
+        OutputStream content = count == null ? OutputStream.nullOutputStream() : count;
         try (SegmentReader reader = new SegmentReader(delegate, delegate.getStateSize())) {
-            while (!left.isEmpty()) {
-                long offset = left.remove(0);
-                ObjectNode segment = Json.object().put("offset", offset);
+            for (long offset : offsets) {
+                ObjectNode segment = segments.addObject().put("offset", offset);
                 try {
-                    segment.put("content", reader.segment(offset));
-                } catch (IOException | RuntimeException | OutOfMemoryError error) {
+                    segment.put("length", reader.read(offset, content));
+                } catch (IOException | RuntimeException error) {
                     segment.put("error", error.toString());
                 }
-                segments.add(segment);
             }
-        } catch (IOException | RuntimeException | OutOfMemoryError error) { // the source says so, too
-            left.forEach(offset -> segments.add(Json.object().put("offset", offset).put("error", error.toString())));
+        } catch (IOException | RuntimeException error) {
+            segments.addObject().put("offset", 0).put("error", error.toString());
         }
-        return segments;
+        if (count != null) {
+            state.put("records", count.records()).put("wrong", count.wrong());
+        }
     }
 
     /** The number of what a handle reads from: a file, a part of one, or bytes in {@code _metadata}. */
@@ -196,16 +241,18 @@ public final class StoredState {
         if (known != null) {
             return known;
         }
-        ObjectNode source = Json.object().put("size", delegate.getStateSize());
-        if (delegate instanceof FileStateHandle) {
-            source.put("file", ((FileStateHandle) delegate).getFilePath().getPath());
-        } else if (delegate instanceof SegmentFileStateHandle) {
-            SegmentFileStateHandle part = (SegmentFileStateHandle) delegate;
-            source.put("file", part.getFilePath().getPath()).put("start", part.getStartPos());
-        }
-        try (SegmentReader reader = new SegmentReader(delegate, delegate.getStateSize())) {
-            source.put("header", reader.header());
-        } catch (IOException | RuntimeException | OutOfMemoryError error) {
+        ObjectNode source = place(delegate);
+        try {
+            if (source.has("elsewhere")) {
+                throw new IOException("it is not on a local disk");
+            }
+            if (source.has("file") && !Files.isRegularFile(java.nio.file.Path.of(source.get("file").asText()))) {
+                throw new IOException("it is no regular file"); // to open a FIFO waits, and a device may never end
+            }
+            try (SegmentReader reader = new SegmentReader(delegate, delegate.getStateSize())) {
+                source.put("header", reader.header());
+            }
+        } catch (IOException | RuntimeException error) {
             source.put("error", error.toString());
         }
         numbers.put(delegate.getStreamStateHandleID(), sources.size());

@@ -1,5 +1,6 @@
 package conformance.flink;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -291,7 +292,9 @@ final class TaskRestoreSubject implements Subject {
     private static void read(InputChannelStateHandle handle, List<Integer> ids) throws IOException {
         try (SegmentReader reader = new SegmentReader(handle.getDelegate(), handle.getDelegate().getStateSize())) {
             for (long offset : handle.getOffsets()) {
-                for (ByteBuffer left = ByteBuffer.wrap(reader.segment(offset)); left.hasRemaining(); ) {
+                ByteArrayOutputStream content = new ByteArrayOutputStream();
+                reader.read(offset, content);
+                for (ByteBuffer left = ByteBuffer.wrap(content.toByteArray()); left.hasRemaining(); ) {
                     ids.add(left.getInt());
                 }
             }
