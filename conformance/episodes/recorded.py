@@ -244,6 +244,9 @@ def a_source_reads_on_where_its_checkpoint_says(
         owed = one.offsets[found.split]
         if found.offset != owed:
             how = FailureClass.LOST if found.offset > owed else FailureClass.DUPLICATED
+            if not ledger.origin:
+                first = f"nothing was restored, so split {found.split} is read from position {owed}"
+                return Broken(how, first, f"it is read from {found.offset}")
             return Broken(how, f"split {found.split} is read on from position {owed}, as checkpoint {ledger.origin}"
                           " says", f"it is read on from {found.offset}")  # fmt: skip
     return True
@@ -289,9 +292,9 @@ def _adopt() -> None:
 
 
 _adopt()
-_NOT_RECORDED = {steps.life.key, steps.resources.key}
-"""What no record says: how many checkpoints a life owes, and what is left of processes. What comes again behind a
-savepoint (`BEHIND`) is judged by the checkpoint that a record names."""
+_NOT_RECORDED = {steps.life.key}
+"""What no record says: how many checkpoints a life owes. What comes again behind a savepoint (`BEHIND`) is judged by
+the checkpoint that a record names."""
 COMPONENT = replace(
     episodes.COMPONENT,
     steps=(*episodes.COMPONENT.steps, *STEPS.all),

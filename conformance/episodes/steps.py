@@ -11,7 +11,7 @@ from conformance.driver import DISABLED, NO_OPERANDS, Steps, always
 from conformance.episodes.config import SINK
 from conformance.episodes.ledger import EpisodeLedger
 from conformance.models.answers import whether
-from conformance.models.lifetime import fail_step, resources_step
+from conformance.models.lifetime import fail_step
 from conformance.ports import Answer, FaultKind, Until
 from conformance.ports.episodes import Asked, EpisodePort, Life, Promises, Row, UserPlace
 
@@ -118,9 +118,6 @@ def rows(port: EpisodePort, ledger: EpisodeLedger, sink: int) -> Answer[tuple[Ro
 @step("observer", ALWAYS, when=always, learn=EpisodeLedger.tell, weight=1)
 def life(port: EpisodePort, ledger: EpisodeLedger) -> Answer[Life]:
     return port.life()
-
-
-resources = resources_step(STEPS, ALWAYS, weight=1)
 
 
 # ---- lives -----------------------------------------------------------------------------------------------------------

@@ -37,9 +37,7 @@ DESCRIPTION = Description(
 def test_a_seed_says_which_episode_it_is() -> None:
     drawn = [draw(DESCRIPTION, f"a/{number}") for number in range(60)]
     assert drawn == [draw(DESCRIPTION, f"a/{number}") for number in range(60)]
-    assert {step[0] for one in drawn for step in one.steps} == {kind.name for kind in COMPONENT.steps} - {
-        "resources",
-    }  # fmt: skip
+    assert {step[0] for one in drawn for step in one.steps} == {kind.name for kind in COMPONENT.steps}
     assert all(COMPONENT.complaint(step) is None for one in drawn for step in one.steps)
 
 
