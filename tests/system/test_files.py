@@ -41,6 +41,13 @@ OUR_OWN = {
     "conformance/bridges/flink/job/campaign.py": {"gzip.open"},  # writes
     "conformance/bridges/flink/job/run.py": {"open", "out.read_text", "log.read_text"},  # in a fresh folder of its own
     "conformance/bridges/flink/releases.py": {"open", "archive.open", "tarfile.open"},  # downloads with known checksums
+    "conformance/bridges/flink/stored.py": {
+        "asked.open",
+        "answers.open",
+        "answers.read_bytes",
+        "log.open",
+        "log.read_text",
+    },  # in a fresh folder of its own
     "conformance/bridges/jsonl/__main__.py": {"os.fdopen"},  # its own stdout
     "conformance/campaigns/code.py": {"file.read_bytes"},  # data of the package in an archive
     "conformance/system/writing.py": {"fresh.open"},  # writes

@@ -146,6 +146,7 @@ ELSEWHERE = {
     "bridges/flink/job": "tools that need real Flink, which write into the folder of the working copy",
     "bridges/flink/releases.py": "moves folders that were downloaded into a cache",
     "bridges/flink/shim.py": "makes the folder of that cache",
+    "bridges/flink/stored.py": "files in a temporary folder, from which a JVM reads paths and into which it answers",
     "campaigns/lock.py": "the lock, whose file stays",
     "campaigns/spark_runner.py": "files in a temporary folder, which Spark reads",
     "campaigns/store.py": "Parquet, under a name of its own, and renamed at the end",
