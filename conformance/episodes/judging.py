@@ -279,15 +279,14 @@ class _Job:
             self._wrong(f"life {ledger.lives} {_ENDS} before another one begins")
         self._goes_on()
         point = ledger.checkpoints.point
-        self._check_unnumbered(line)
-        if restored is not True and restored < point:
+        number = self._number(line, max(point, ledger.stopped))
+        if number < point:
             self._wrong(f"checkpoint {point} has completed. What has come out since an older one comes out again, which"
                         " nobody can judge. If the engine did that by itself, right would be"
                         f" {lines.EXAMPLES['restarted']}", "restored")  # fmt: skip
-        if restored is not True and restored and not self._has_completed(restored):
-            self._wrong(f"checkpoint {restored} has not completed in this file", "restored")
+        if restored is not True and number and not self._has_completed(number):
+            self._wrong(f"checkpoint {number} has not completed in this file", "restored")
         if self._life >= 0:
-            number = max(point, ledger.stopped) if restored is True else int(restored)
             saved = ledger.checkpoints.saved.get(number)
             kind = CheckpointKind.ALIGNED
             self._answers.checkpoint = None
@@ -299,16 +298,18 @@ class _Job:
 
     def _restarted(self, line: lines.Restarted) -> None:
         self._live()
-        self._check_unnumbered(line)
         everything = Run(0, len(self._ledger.config.tasks()) - 1)
-        number = self._ledger.checkpoints.point if line.restored is True else int(line.restored)
+        number = self._number(line, self._ledger.checkpoints.point)
         self._perform(_HEARD, ports.JobRestarted(number, (everything,)))
         self._begin(bool(line.restored), line.positions)
 
-    def _check_unnumbered(self, line: lines.Started | lines.Restarted) -> None:
-        """Recovery data without a number are those of the newest checkpoint of the file, if it has one."""
-        if line.restored is True and line.positions is not None:
+    def _number(self, line: lines.Started | lines.Restarted, newest: int) -> int:
+        """Returns the checkpoint from which a line says that the job was restored: the newest if it names none."""
+        if line.restored is not True:
+            return int(line.restored)
+        if line.positions is not None:
             self._wrong("they are compared with a checkpoint, so the line says which one", "positions")
+        return newest
 
     def _goes_on(self) -> None:
         """Raises: SchemaError if the job has finished, and does not promise to read on."""

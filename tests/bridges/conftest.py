@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from conformance.bridges.flink import RELEASES, FlinkCoordinator, flink_component
+from conformance.bridges.flink.implementation import CLASS_PATH_VARIABLE
 from conformance.bridges.flink.releases import COORDINATORS, RESCALING, find_jars
 from conformance.bridges.flink.shim import find_jdk
 from conformance.ports import UnusableImplementation
@@ -102,6 +105,21 @@ def coordinator_jvms():
 def flink_coordinator(request, coordinator_jvms):
     skip_without(request.param)
     return coordinator_jvms[request.param]
+
+
+@pytest.fixture
+def own_class(tmp_path, monkeypatch):
+    """Compiles a source file of a user for a release, and names its class to the next job of `flink-pipeline`."""
+
+    def compile_and_name(source: Path, variable: str, release: str) -> None:
+        skip_without(release)
+        _, javac = find_jdk()
+        jars = os.pathsep.join(map(str, find_jars(release)))
+        subprocess.run([javac, "-cp", jars, "-d", str(tmp_path), str(source)], check=True, capture_output=True)
+        monkeypatch.setenv(CLASS_PATH_VARIABLE, str(tmp_path))
+        monkeypatch.setenv(variable, source.stem)
+
+    return compile_and_name
 
 
 def skip_without(release):

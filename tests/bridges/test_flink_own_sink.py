@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from conformance.bridges.flink.implementation import CLASS_PATH_VARIABLE, SINK_VARIABLE, flink_pipeline
-from conformance.bridges.flink.releases import find_jars
-from conformance.bridges.flink.shim import find_jdk
+from conformance.bridges.flink.implementation import SINK_VARIABLE, flink_pipeline
 from conformance.components import COMPONENTS
 from conformance.components.pipeline.config import make
 from conformance.driver import Program, run_scenario
@@ -36,13 +32,8 @@ RESTORED = (
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
-    skip_without(RELEASE)
-    _, javac = find_jdk()
-    jars = os.pathsep.join(map(str, find_jars(RELEASE)))
-    subprocess.run([javac, "-cp", jars, "-d", str(tmp_path), str(EXAMPLE)], check=True, capture_output=True)
-    monkeypatch.setenv(CLASS_PATH_VARIABLE, str(tmp_path))
-    monkeypatch.setenv(SINK_VARIABLE, "TwoPhaseSink")
+def own(own_class):
+    own_class(EXAMPLE, SINK_VARIABLE, RELEASE)
 
 
 def performed(scenario):
