@@ -354,9 +354,19 @@ class Tasks:
         `table`: what it writes. Raises: _Died if the processes of a task died in each attempt; NotWritten if there is
         no room for the table; CampaignError.
         """
-        found: list[Any] = []
-        hand_out(iter([call]), lambda one: self._called(one, table), found.append, lambda: 1, self._session.stop)
-        return found[0]
+        found: list[tuple[Any, _Died | None]] = []
+
+        def run(one: Callable[[], Any]) -> tuple[Any, _Died | None]:
+            try:
+                return self._called(one, table), None
+            except _Died as died:  # not raised in there, where an error ends the session: other jobs follow
+                return None, died
+
+        hand_out(iter([call]), run, found.append, lambda: 1, self._session.stop)
+        ((result, died),) = found
+        if died is not None:
+            raise died
+        return result
 
     def _called(self, call: Callable[[], Any], table: Path | None = None) -> Any:
         """Return what a call returns that waits for Spark. Raises: as `_waiting`."""
@@ -420,7 +430,10 @@ class Jobs(Tasks):
         self._written(rows.write.mode("append"), table)
 
     def add(self, tables: Sequence[Path], into: Path) -> None:
-        """See `Running`. Each task adds the rows of some files, and one task what came of that."""
+        """See `Running`. Each task adds the rows of some files, and one task what came of that.
+
+        A job that failed has left the folder, without a file in it: the next one overwrites it.
+        """
         from conformance.campaigns.spark_tasks import adding, adding_group
         from conformance.campaigns.tables import SQL_SCHEMA
 
@@ -429,7 +442,7 @@ class Jobs(Tasks):
         def write() -> None:
             rows = self._session.spark.read.schema(SQL_SCHEMA).parquet(*(path.resolve().as_uri() for path in tables))
             parts = rows.mapInArrow(adding(where), SQL_SCHEMA).groupBy("component")
-            self._written(parts.applyInArrow(adding_group(where), SQL_SCHEMA).coalesce(1).write, into)
+            self._written(parts.applyInArrow(adding_group(where), SQL_SCHEMA).coalesce(1).write.mode("overwrite"), into)
 
         for left in reversed(range(JOBS)):
             try:

@@ -20,10 +20,13 @@ from conformance.campaigns import (
     Spark,
     choose,
     make_plan,
+    spark_tasks,
     start,
 )
 from conformance.campaigns.spark_packages import pack
 from conformance.campaigns.spark_setup import Java, find_java, spark_problem
+from tests.campaigns import dying_tasks
+from tests.campaigns.dying import MARK
 
 NAMES = ("reference", "reference-recover-first", "known-bug:B-01")
 PROBLEM = spark_problem()
@@ -73,6 +76,19 @@ def test_an_implementation_that_ends_its_process_costs_nobody_else_anything(tmp_
     assert result.lost_blocks == ()
     start(tmp_path / "inline", plan, Inline())
     assert (tmp_path / "spark" / "result.json").read_bytes() == (tmp_path / "inline" / "result.json").read_bytes()
+
+
+@pytest.mark.slow  # a JVM of its own, and the processes that it starts again
+@spark_test
+def test_jobs_whose_processes_die_in_each_attempt_are_run_again(tmp_path, monkeypatch):
+    """The JVM was ended then, with which they are run again; and the sum was refused, whose folder was there."""
+    monkeypatch.setenv(MARK, str(tmp_path / "deaths"))
+    monkeypatch.setattr(spark_tasks, "running", dying_tasks.running)
+    monkeypatch.setattr(spark_tasks, "adding_group", dying_tasks.adding_group)
+    plan = make_plan("spark", ["reference"], ["deque"], scenarios=8)
+    result = start(tmp_path / "spark", plan, Spark(workers=1, attempts=dying_tasks.ATTEMPTS))
+    assert result.lost_blocks == ()
+    assert [(tmp_path / f"deaths-{what}").read_text() for what in ("running", "adding")] == ["xx", "xx"]
 
 
 @pytest.mark.slow  # a JVM of its own, and a program of its own for each block

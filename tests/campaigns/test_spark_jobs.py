@@ -45,11 +45,17 @@ class Dying(Jobs):
 
     def __init__(self, poison: dict[Block, int], error: str = "Python worker exited unexpectedly (crashed)") -> None:
         self.alive = True
-        super().__init__(Session(None, lambda: None, lambda: self.alive, lambda: 2), PLAN, Names(), 4)
+        super().__init__(Session(None, self._end, lambda: self.alive, lambda: 2), PLAN, Names(), 4)
         self.poison, self.error = poison, error
         self.jobs: list[list[Block]] = []
 
+    def _end(self) -> None:
+        """End the JVM, as the session of a driver does that has started one."""
+        self.alive = False
+
     def _write(self, tasks: Sequence[Sequence[Block]], table: Path) -> None:
+        if not self.alive:
+            raise RuntimeError(f"{self.error}, and the JVM has ended")
         blocks = [block for task in tasks for block in task]
         self.jobs.append(blocks)
         for block in blocks:
