@@ -220,3 +220,32 @@ def test_a_job_master_that_is_lost_before_it_has_begun_ends_the_process(release,
     ended, lines = run_job("lost-before-it-began/EndInJob.java", release, tmp_path, *how)
     assert ended == status
     assert told in lines
+
+
+@pytest.mark.parametrize(
+    ("release", "how", "status", "told"),
+    [
+        *((release, (), 1, ("received before", "[1, 1]")) for release in ("2.3.0", "2.2.1", "1.20.5")),
+        ("2.3.0", ("control",), 0, ("waits for", "[1]")),
+    ],
+)
+def test_an_event_overtakes_the_checkpoint_in_progress(release, how, status, told, tmp_path):
+    ended, lines = run_job("failed-trigger/TwiceInJob.java", release, tmp_path, *how)
+    assert ended == status
+    assert f"event 1: {told[0]} the barrier" in lines
+    assert f"the job: restored, and the operator has received {told[1]}" in lines
+
+
+@pytest.mark.parametrize(
+    ("release", "how", "status", "told"),
+    [
+        *((release, (), 1, ("does not wait for event 1, and is complete", "[2]"))
+          for release in ("2.3.0", "2.2.1", "1.20.5")),
+        ("2.3.0", ("control",), 0, ("waits for event 1", "[1, 2]")),
+    ],
+)  # fmt: skip
+def test_an_event_that_a_failed_checkpoint_waited_for_is_lost(release, how, status, told, tmp_path):
+    ended, lines = run_job("aborted-checkpoint/LostInJob.java", release, tmp_path, *how)
+    assert ended == status
+    assert f"a checkpoint: {told[0]}" in lines
+    assert f"the job: restored from the checkpoint, and the operator has received {told[1]}" in lines
