@@ -3,7 +3,8 @@
 A coroutine cannot be copied, but it can be inspected. The digest of a state has everything reachable from the port, the
 ledger and every paused thread: of a thread its locals *and* its evaluation stack, because only the stack has the
 position of a loop or the left half of an expression. Objects are numbered in the order in which they are met, so that
-sharing counts: two equal lists are not one list. The digest is the whole canonical form and not a hash of it, so that
+sharing counts: two equal lists are not one list. The type of a value counts, too: `1`, `1.0` and `True` are three
+results, so they are three states. The digest is the whole canonical form and not a hash of it, so that
 different states never have the same digest. An object of an unknown kind is an error, because a guess could merge
 different states without notice.
 
@@ -19,7 +20,16 @@ from collections.abc import Callable
 from dataclasses import is_dataclass
 from functools import cache, partial
 from operator import attrgetter
-from types import BuiltinFunctionType, CellType, CodeType, CoroutineType, FunctionType, GeneratorType, MethodType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    CoroutineType,
+    FunctionType,
+    GeneratorType,
+    MemberDescriptorType,
+    MethodType,
+)
 from typing import Any
 
 import msgspec
@@ -29,7 +39,7 @@ from conformance.scheduling import PAUSED, Kernel, Lock, LockOrder, Thread
 
 State = tuple[Any, ...]
 
-_ATOMS = (int, bool, float, str, bytes, type(None), range, type, CodeType, BuiltinFunctionType, frozenset)
+_ATOMS = (int, str, bytes, type(None), range, type, CodeType, BuiltinFunctionType, frozenset)
 _ITERATORS: tuple[type, ...] = (
     *(type(one) for one in (iter([]), iter(()), iter(range(0)), reversed([]))),
     enumerate,
@@ -37,7 +47,12 @@ _ITERATORS: tuple[type, ...] = (
 )
 _POINTER = tuple.__itemsize__
 """Bytes that an attribute takes up in an object."""
-_LIST, _DICT, _TUPLE, _SAME, _UNSET = "[]", "{}", "()", "=", "unset"
+_LIST, _DICT, _TUPLE, _SAME = "[]", "{}", "()", "="
+_BOOLS = (bool, False), (bool, True)
+
+
+class _Unset:
+    """Stands for the value of an attribute that has none."""
 
 
 class CannotRecognise(TypeError):
@@ -56,6 +71,8 @@ class Recogniser:
             dict: self._dict,
             tuple: self._tuple,
             bytearray: self._bytes,
+            bool: _bool,
+            float: _float,
             GeneratorType: self._generator,
             MethodType: self._method,
             CellType: self._cell,
@@ -93,6 +110,11 @@ class Recogniser:
 
     def _learn(self, value: Any, kind: type) -> None:
         """Remember how to walk a class that was not met before."""
+        if (
+            isinstance(value, enum.Enum) and kind.__eq__ is not object.__eq__
+        ):  # as of a StrEnum: it equals a plain value
+            self._walks[kind] = _members()
+            return
         if isinstance(value, (enum.Enum, type)) or _is_frozen(value):
             self._atoms.add(kind)
             return
@@ -105,11 +127,12 @@ class Recogniser:
             "collections",
         ):
             raise CannotRecognise(f"a state holds a {kind.__name__}, which cannot be compared with another")
-        slots = [
+        slots = [  # by the names under which they can be read: that of a private one is not the one in `__slots__`
             name
             for base in reversed(kind.__mro__)
-            for name in (base.__dict__.get("__slots__") or ())
-            if name not in ("__dict__", "__weakref__")
+            if "__slots__" in base.__dict__
+            for name, one in base.__dict__.items()
+            if type(one) is MemberDescriptorType
         ]
         readable = len(slots) + (kind.__dictoffset__ != 0) + (kind.__weakrefoffset__ != 0)
         if kind.__basicsize__ > object.__basicsize__ + readable * _POINTER:  # it has more, which only C can read
@@ -141,7 +164,7 @@ class Recogniser:
             try:
                 values = read(value)
             except AttributeError:
-                values = [getattr(value, name, _UNSET) for name in names]
+                values = [getattr(value, name, _Unset) for name in names]
             for one in values:
                 if type(one) in atoms:
                     out.append(one)
@@ -198,12 +221,15 @@ class Recogniser:
         try:
             contents = value.cell_contents
         except ValueError:
-            out.append(_UNSET)
+            out.append(_Unset)
         else:
             self._value(contents, out, met)
 
     def _function(self, value: FunctionType, out: list[Any], met: dict[int, int]) -> None:
-        out.append(value.__code__)
+        defaults, by_name = value.__defaults__ or (), value.__kwdefaults__ or {}
+        out += (value.__code__, len(defaults), *by_name)
+        for one in (*defaults, *by_name.values()):
+            self._value(one, out, met)
         for cell in value.__closure__ or ():
             self._cell(cell, out, met)
 
@@ -235,7 +261,7 @@ class Recogniser:
         if value.coroutine is None:
             out.append(None)
             return
-        out += (value.operation, value.case)
+        out += (value.operation, value.case, value.open_ended)
         self._list(value.emitted, out, met)
         self._value(value.waits_for, out, met)
         self._frames(value.coroutine, out, met)
@@ -278,6 +304,27 @@ def _reader(names: tuple[str, ...]) -> Callable[[Any], Any]:
         one = attrgetter(names[0])
         return lambda value: (one(value),)
     return attrgetter(*names)
+
+
+def _bool(value: bool, out: list[Any], met: dict[int, int]) -> None:
+    out.append(_BOOLS[value])
+
+
+def _float(value: float, out: list[Any], met: dict[int, int]) -> None:
+    out.append((float, value.hex()))
+
+
+def _members() -> Callable[[Any, list[Any], dict[int, int]], None]:
+    """Returns what walks the members of an enumeration that are equal to plain values."""
+    with_kind: dict[Any, tuple[type, Any]] = {}
+
+    def walk(value: Any, out: list[Any], met: dict[int, int]) -> None:
+        found = with_kind.get(value)
+        if found is None:
+            found = with_kind[value] = type(value), value.value
+        out.append(found)
+
+    return walk
 
 
 def _skip(value: Any, out: list[Any], met: dict[int, int]) -> None:

@@ -51,7 +51,8 @@ class WideHash:
 
 
 class _Encodings(dict[Any, bytes]):
-    """By value, its encoding. As in a digest, values that are equal are one: `1`, `True` and `1.0`, for example."""
+    """By value, its encoding. Values that are equal are one, such as `1` and `True`: where the type counts, a digest
+    has it beside the value."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
+from enum import StrEnum
 from functools import partial
+from itertools import combinations
 from typing import NamedTuple
 
 import pytest
 
 from conformance.engines.digest import CannotRecognise, Recogniser, check_recognition, outcomes
+from conformance.engines.recognition import WideHash
 from conformance.ports import DataAvailable
 from conformance.scheduling import Kernel, Lock
 
@@ -197,3 +200,72 @@ def test_what_a_paused_operation_has_signalled_counts():
     assert walk(one) != walk(other)
     for kernel in kernels:
         kernel.close()
+
+
+class Private:
+    __slots__ = ("__n",)
+
+    def __init__(self, n: object) -> None:
+        self.__n = n
+
+
+class OneSlot:
+    __slots__ = "count"  # a single string, as Python allows
+
+    def __init__(self, n: object) -> None:
+        self.count = n
+
+
+class Below(Private):
+    __slots__ = ("more",)
+
+    def __init__(self, n: object) -> None:
+        super().__init__(0)
+        self.more = n
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+@pytest.mark.parametrize("kind", [Private, OneSlot, Below])
+def test_every_slot_counts_whatever_its_name(kind):
+    assert walk(kind(1)) == walk(kind(1)) != walk(kind(2))
+    assert walk(kind([1])) == walk(kind([1])) != walk(kind([2]))
+
+
+def test_a_slot_without_a_value_is_not_any_value():
+    empty = OneSlot("unset")
+    del empty.count
+    assert walk(empty) != walk(OneSlot("unset"))
+
+
+def test_what_a_function_takes_unless_it_is_given_counts():
+    def make(number):
+        return lambda n=number: n, lambda *, n=number: n
+
+    for one, same, other in zip(make(1), make(1), make(2), strict=True):
+        assert walk([one]) == walk([same]) != walk([other])
+
+
+EQUAL = [1, 1.0, True, 0, 0.0, -0.0, False, "red", Colour.RED]
+
+
+@pytest.mark.parametrize("held", [Holder, OneSlot, lambda value: (value,), lambda value: {value: 0}])
+def test_values_that_are_equal_and_no_same_result_are_different_states(held):
+    recogniser, wide = Recogniser(), WideHash()
+    for one, other in combinations(EQUAL, 2):
+        assert recogniser.walk(held(one)) == recogniser.walk(held(one)) != recogniser.walk(held(other))
+        assert wide.of(recogniser.walk(held(one))) != wide.of(recogniser.walk(held(other)))
+
+
+def test_whether_a_paused_operation_may_end_in_any_way_counts():
+    async def pauses() -> None:
+        await Lock("a lock").__aenter__()
+
+    kernel = Kernel(("a",), fine=True)
+    kernel.start(kernel.threads["a"], ("step",), pauses())
+    judged = walk(kernel.threads["a"])
+    kernel.leave_open()
+    assert walk(kernel.threads["a"]) != judged
+    kernel.close()
