@@ -35,7 +35,7 @@ class Failures:
     """What was made to fail in one job."""
 
     __slots__ = (
-        "_excuses", "asked", "certain", "count", "counted", "credit", "ledger", "lost", "lost_trigger",
+        "_excuses", "aborted_stop", "asked", "certain", "count", "counted", "credit", "ledger", "lost", "lost_trigger",
         "must_restart", "overdue",
     )  # fmt: skip
 
@@ -55,6 +55,9 @@ class Failures:
         """What a task may fail of, each with the tasks that may; None: one, whichever it is."""
         self.credit = 0
         """How many restarts may follow from what has failed."""
+        self.aborted_stop = 0
+        """The newest checkpoint when the savepoint failed with which the job was to be stopped: all tasks may be
+        restarted because of that, once, until a newer checkpoint completes (FJ14). 0: they may not."""
         self.counted = self.certain = 0
         """How many checkpoints in a row have failed for a reason that counts: at most, and at least."""
         self.must_restart = False
@@ -100,7 +103,8 @@ class Failures:
 
     def stop_failed(self) -> None:
         """Notes that the savepoint has failed with which the job was to be stopped: a task that has taken its part in
-        it may fail of that (J10)."""
+        it may fail of that, or all tasks are restarted (J10)."""
+        self.aborted_stop = self.ledger.checkpoints.newest
         self._excuses.append((STOP, set(range(len(self.ledger.graph.tasks)))))
 
     def strike_fault(self, signal: FaultStruck) -> None:
@@ -134,6 +138,9 @@ class Failures:
         for words, excused in self._excuses:
             if words == STOP and excused is not None:
                 excused.difference_update(tasks)
+        if self.credit <= 0 and self.aborted_stop and len(tasks) == len(graph.tasks):
+            self.count += 1  # nothing was made to fail, so that this is the first that is heard of it
+            self.credit, self.aborted_stop = 1, 0
         if self.credit <= 0:
             failed = f"nothing has failed but {many(self.counted, 'checkpoint')} in a row"
             say("a-job-is-restarted-only-after-failures", PROTOCOL, f"{failed}, and {settings.tolerable} are tolerated",
@@ -155,9 +162,11 @@ class Failures:
                 " all without regions", f"task {graph.names[left[0]]} is not restarted with the others")  # fmt: skip
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
-    def checkpoint_completed(self) -> None:
+    def checkpoint_completed(self, number: int) -> None:
         """Notes that a checkpoint is complete that is no savepoint."""
         self.counted = self.certain = 0
+        if number > self.aborted_stop:
+            self.aborted_stop = 0
 
     def checkpoint_failed(self, one: Checkpoint, reason: CheckpointReason) -> None:
         """Notes that a checkpoint has failed, which may count, and whether it may have."""
@@ -180,7 +189,7 @@ class Failures:
         """Returns why a checkpoint cannot have failed for this reason; an empty text: it can."""
         ledger = self.ledger
         settings = ledger.config.settings
-        disturbed = self.count > one.failures or self.losses > 0 or self.credit > 0
+        disturbed = self.count > one.failures or self.losses > 0 or self.credit > 0 or self.aborted_stop > 0
         ending = bool(ledger.ended or ledger.cancelled or ledger.status or ledger.stopped)
         recovering = one.during_recovery and ledger.in_effect() is Recovery.PUSHED
         late = ledger.now - one.at >= settings.checkpoint_timeout or not ledger.threads.steps

@@ -374,7 +374,7 @@ class Ledger(PortLedger):
             owed = f"checkpoint {checkpoints.point} has completed, so no older one does"
             self.say("no-older-checkpoint-completes-later", PROTOCOL, owed, f"checkpoint {one.number} has completed")
         checkpoints.point = max(checkpoints.point, one.number)
-        self.failures.checkpoint_completed()
+        self.failures.checkpoint_completed(one.number)
 
     def _acknowledged(self, one: Checkpoint) -> None:
         """Every task takes its snapshot in a turn of its own, and its acknowledgement arrives in another one."""

@@ -413,9 +413,15 @@ final class Watch {
                 if (state == ExecutionState.FAILED && attempt.getFailureInfo().isPresent()) {
                     signal.put("cause", text(attempt.getFailureInfo().get()));
                 }
-                found.add(new Timed(at, SAID.indexOf(state) < 2 ? 3 : 1, signal));
+                // Of one millisecond, what an attempt has come to is said before others begin, but its own begin first.
+                found.add(new Timed(at, SAID.indexOf(state) < 2 && at != end(attempt) ? 3 : 1, signal));
             }
         }
+    }
+
+    /** When an attempt was over; 0: it is not. */
+    private static long end(AccessExecution attempt) {
+        return SAID.subList(2, SAID.size()).stream().mapToLong(attempt::getStateTimestamp).max().orElse(0);
     }
 
     private JobPlan.Vertex planned(AccessExecutionJobVertex vertex) {
