@@ -435,9 +435,8 @@ class Ledger(PortLedger):
             self.say("no-failover-restores-a-savepoint" if saved else "a-failover-restores-the-newest-checkpoint", LOST,
                      f"a failover restores checkpoint {point}, the newest that is no savepoint",
                      f"it restores {signal.checkpoint}")  # fmt: skip
-        if self.stopped:
-            self.say("a-job-that-was-stopped-is-not-restarted", PROTOCOL, f"the job was stopped with savepoint"
-                     f" {self.stopped}: it is not restarted", "it is restarted")  # fmt: skip
+        if self.stopped and not self.tells_states:
+            self._goes_on("it is restarted")
         self.failures.restarted(tasks)
         self.attempt += 1
         self.origin = point
@@ -445,6 +444,10 @@ class Ledger(PortLedger):
         self.ready -= tasks
         for task in tasks:
             self.states[task], self.restored[task] = None, point
+
+    def _goes_on(self, observed: str) -> None:
+        self.say("a-job-that-was-stopped-is-not-restarted", PROTOCOL, f"the job was stopped with savepoint"
+                 f" {self.stopped}: it is not restarted", observed)  # fmt: skip
 
     def _task_changed(self, signal: ports.JobTaskChanged) -> None:
         self.tells_states = True
@@ -455,6 +458,8 @@ class Ledger(PortLedger):
         before = self.states[task]
         if state not in _NEXT[before]:
             self.say(slug, PROTOCOL, f"task {self.graph.names[task]} was {before}", f"then it was {state}")
+        if before is None and state is INITIALIZING and self.stopped:  # until then, the restart may be given up (FJ16)
+            self._goes_on(f"it is restarted, and task {self.graph.names[task]} is {state}")
         self.states[task] = state
         if state is FAILED:
             self.failures.task_failed(task, signal.cause)

@@ -4,6 +4,7 @@ import conformance.flink.BadRequest;
 import conformance.flink.Json;
 import conformance.flink.Subject;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
@@ -194,14 +195,20 @@ final class PipelineSubject implements Subject {
 
     /** Waits until the checkpoint has a number, or is refused. What ends it is said later. */
     private ObjectNode triggered(String kind, String wanted, CompletableFuture<?> result) throws Exception {
+        boolean isSavepoint = kind.equals("savepoint");
         long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(TRIGGER_MILLIS);
         while (true) {
             // A request that waits for something else may become a checkpoint later, of which nobody hears.
             boolean done = result.isDone() || System.nanoTime() > end;
-            Set<Long> found = watch.unknown(graph());
-            if (!found.isEmpty()) {
-                long number = found.iterator().next();
+            // Flink may have triggered one by itself meanwhile, which is no savepoint, and is said with this answer.
+            TreeMap<Long, Boolean> found = watch.unknown(graph());
+            Optional<Long> mine = found.keySet().stream().filter(one -> found.get(one) == isSavepoint).findFirst();
+            if (mine.isPresent()) {
+                long number = mine.get();
                 watch.checkpoints.put(number, new Watch.Checkpoint(kind, result));
+                if (found.size() > 1) {
+                    listen();
+                }
                 ObjectNode answer = Json.object().put("checkpoint", number);
                 return kind.equals(wanted) ? answer : answer.put("kind", kind);
             }

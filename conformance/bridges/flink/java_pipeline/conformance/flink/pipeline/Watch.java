@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -159,14 +158,14 @@ final class Watch {
         return newest;
     }
 
-    /** The checkpoints that the statistics know and that nobody was told of. */
-    Set<Long> unknown(AccessExecutionGraph graph) {
-        Set<Long> found = new TreeSet<>();
+    /** The checkpoints that the statistics know and that nobody was told of; of each, whether it is a savepoint. */
+    TreeMap<Long, Boolean> unknown(AccessExecutionGraph graph) {
+        TreeMap<Long, Boolean> found = new TreeMap<>();
         CheckpointStatsSnapshot statistics = graph.getCheckpointStatsSnapshot();
         if (statistics != null) {
             for (AbstractCheckpointStats one : statistics.getHistory().getCheckpoints()) {
                 if (!checkpoints.containsKey(one.getCheckpointId())) {
-                    found.add(one.getCheckpointId());
+                    found.put(one.getCheckpointId(), one.getProperties().isSavepoint());
                 }
             }
         }
@@ -267,12 +266,14 @@ final class Watch {
 
     /** Nobody has asked for them: when all data has come to its end, Flink triggers one. */
     private void begins(AccessExecutionGraph graph, CheckpointStatsSnapshot statistics, List<Timed> found) {
-        for (long number : unknown(graph)) {
-            AbstractCheckpointStats one = statistics.getHistory().getCheckpointById(number);
-            String kind = one.getProperties().isSavepoint() ? "savepoint" : configured;
-            checkpoints.put(number, new Checkpoint(kind, null));
-            found.add(new Timed(one.getTriggerTimestamp(), -1, begun(number, kind)));
-        }
+        unknown(graph)
+                .forEach(
+                        (number, isSavepoint) -> {
+                            String kind = isSavepoint ? "savepoint" : configured;
+                            checkpoints.put(number, new Checkpoint(kind, null));
+                            long at = statistics.getHistory().getCheckpointById(number).getTriggerTimestamp();
+                            found.add(new Timed(at, -1, begun(number, kind)));
+                        });
     }
 
     private static ObjectNode begun(long number, String kind) {
