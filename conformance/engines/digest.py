@@ -110,9 +110,7 @@ class Recogniser:
 
     def _learn(self, value: Any, kind: type) -> None:
         """Remember how to walk a class that was not met before."""
-        if (
-            isinstance(value, enum.Enum) and kind.__eq__ is not object.__eq__
-        ):  # as of a StrEnum: it equals a plain value
+        if isinstance(value, enum.Enum) and isinstance(value, (int, float, str, bytes)):  # it equals a plain value
             self._walks[kind] = _members()
             return
         if isinstance(value, (enum.Enum, type)) or _is_frozen(value):

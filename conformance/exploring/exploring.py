@@ -104,4 +104,4 @@ def _first(folder: Folder, explored: Explored) -> None:
     folder.begin()
     with folder.writing(0, "states") as writer:
         writer.write_table(states)
-    folder.commit(sums.level(len(rows), 0, 0))
+    folder.commit(sums.level({"states": len(rows)}))

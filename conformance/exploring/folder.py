@@ -28,6 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from conformance.campaigns.code import Code
+from conformance.campaigns.lock import LOCK
 from conformance.exploring.errors import ExplorationError
 from conformance.exploring.rows import BROKEN, DRAINS, LEFT, STATES, Told
 from conformance.scenarios.reading import read_bytes
@@ -35,6 +36,8 @@ from conformance.scheduling import Edge
 from conformance.system.writing import make_folder, naming, rename_folder, write_bytes
 
 TABLES = {"states": STATES, "left": LEFT, "drains": DRAINS, "broken": BROKEN}
+_BEGUN = ".exploration.json.part"
+"""The name of exploration.json while it is written."""
 _ROWS = 20_000
 """How many rows are read at once."""
 
@@ -61,15 +64,26 @@ class Level(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     states: int
     transitions: int
-    reached: int
-    """How many states are new."""
-    drains: int
-    """From how many states of the level before the drain is still to be judged."""
-    broken: int
-    """How many drains have violated something."""
+    rows: dict[str, int]
+    """By table, how many rows it has; none, if it is missing here."""
     found: tuple[Met, ...] = ()
     edges: tuple[Edge, ...] = ()
     """The orders in which threads have taken locks, as they were met."""
+
+    @property
+    def reached(self) -> int:
+        """How many states are new."""
+        return self.rows.get("states", 0)
+
+    @property
+    def drains(self) -> int:
+        """From how many states of the level before the drain is still to be judged."""
+        return self.rows.get("drains", 0)
+
+    @property
+    def broken(self) -> int:
+        """How many drains have violated something."""
+        return self.rows.get("broken", 0)
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -99,10 +113,11 @@ class Folder:
             if one.is_symlink():
                 raise ExplorationError(f"{one} is a link. An exploration reads and writes its own folder only.")
         if not home.exists():
-            if self.path.is_dir() and any(one.name != "driver.lock" for one in self.path.iterdir()):
+            begun = {LOCK, _BEGUN}  # all that a driver has made if it was killed before this file was there
+            if self.path.is_dir() and any(one.name not in begun for one in self.path.iterdir()):
                 raise ExplorationError(f"{self.path} is not the folder of an exploration, and not empty.")
-            make_folder(there)
-            write_bytes(home, msgspec.json.format(msgspec.json.encode(_File(1, explored, code))) + b"\n")
+            content = msgspec.json.format(msgspec.json.encode(_File(1, explored, code))) + b"\n"
+            write_bytes(home, content, self.path / _BEGUN)
         written = _read(home, _File)
         if written.explored != explored:
             raise ExplorationError(
@@ -113,6 +128,7 @@ class Folder:
         make_folder(there)
         while (committed := self._level(len(self.levels)) / "level.json").is_file():
             self.levels.append(_read(committed, Level))
+            self.check(len(self.levels) - 1)
         self.tidy()
 
     def tidy(self) -> None:
@@ -139,6 +155,14 @@ class Folder:
     def place(self, number: int, table: str) -> Path:
         """Returns the folder of a table of a level."""
         return self._level(number) / table
+
+    def check(self, number: int) -> None:
+        """Check that the tables of a level have the rows that it had. Raises: ExplorationError."""
+        for table in TABLES:
+            found, rows = self.count(number, table), self.levels[number].rows.get(table, 0)
+            if found != rows:
+                place = self.place(number, table)
+                raise ExplorationError(f"{place} is damaged: it has {found:,} rows, and was written with {rows:,}.")
 
     def read(self, number: int, table: str) -> Iterator[pa.RecordBatch]:
         """Yields a table of a level, in order. Raises: ExplorationError."""

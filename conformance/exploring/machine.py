@@ -164,8 +164,7 @@ class Machine:
                 writer.write_table(table)
         for one in tables["broken"].to_pylist():
             sums.violated(one["broken"], one["order"], one["steps"])
-        counts = {name: table.num_rows for name, table in tables.items()}
-        return sums.level(counts["states"], counts["drains"], counts["broken"])
+        return sums.level({name: table.num_rows for name, table in tables.items()})
 
 
 def _settled(later: pa.Table, new: dict[bytes, bytes]) -> tuple[pa.Table, pa.Table]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -46,14 +46,14 @@ class Sums:
         """Add an order of locks. They are to come in the order in which they were met."""
         self._edges.setdefault(edge_of(edge))
 
-    def level(self, reached: int, drains: int, broken: int) -> Level:
-        """Returns what is known once a level is explored."""
-        self.states += reached
+    def level(self, rows: Mapping[str, int]) -> Level:
+        """Returns what is known once a level is explored. `rows`: by table, how many it has."""
+        self.states += rows["states"]
         found = tuple(
             Met(told_again(signature, one), one.rank[2], pack(one.steps))
             for signature, one in sorted(self.found.items())
         )
-        return Level(self.states, self.transitions, reached, drains, broken, found, tuple(self._edges))
+        return Level(self.states, self.transitions, dict(rows), found, tuple(self._edges))
 
 
 class Rest(NamedTuple):

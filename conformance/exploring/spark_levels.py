@@ -134,12 +134,12 @@ class Cluster:
                 sums.ordered(bytes(one["broken"]))
             else:
                 sums.violated(bytes(one["broken"]), bytes(one["order"]), bytes(one["steps"]))
-        counts = [self._folder.count(number, name) for name in ("states", "drains", "broken")]
-        if counts[2]:
+        counts = {name: self._folder.count(number, name) for name in TABLES}
+        if counts["broken"]:
             for one in self._read("broken", number).mapInArrow(shortest, _sql(BROKEN)).collect():
                 sums.violated(bytes(one["broken"]), bytes(one["order"]), bytes(one["steps"]))
         self._folder.remove(there)
-        return sums.level(*counts)
+        return sums.level(counts)
 
     def _spread(self, rows: Any, count: int) -> Any:
         """Returns rows in as many sorted parts as there should be tasks."""

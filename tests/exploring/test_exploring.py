@@ -161,6 +161,13 @@ def test_an_exploration_by_other_code_is_not_continued(tmp_path):
         explore_into(tmp_path, explored(*DEQUE), Machine(1))
 
 
+def test_an_exploration_that_was_killed_before_it_had_begun_begins(tmp_path):
+    (tmp_path / "driver.lock").touch()
+    (tmp_path / ".exploration.json.part").write_text("{")
+    assert explore_into(tmp_path, explored(*DEQUE), Machine(1), depth=1).depth == 1
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["driver.lock", "exploration.json", "levels"]
+
+
 def test_a_folder_with_something_else_is_left_alone(tmp_path):
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(ExplorationError, match="not the folder of an exploration"):
@@ -168,18 +175,23 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path):
     assert (tmp_path / "letter.txt").read_text() == "dear"
 
 
-@pytest.mark.parametrize("damage", ["states", "level", "link"])
+@pytest.mark.parametrize("damage", ["states", "part", "left", "level", "link"])
 def test_a_damaged_folder_is_named(tmp_path, damage):
     there, elsewhere = tmp_path / "there", tmp_path / "elsewhere"
-    explore_into(there, explored(*DEQUE), Machine(1), depth=2)
+    what = explored(*SUBPARTITION) if damage == "left" else explored(*DEQUE)  # a deque leaves no drains
+    explore_into(there, what, Machine(1), depth=2)
     if damage == "states":
         (there / "levels" / "00001" / "states" / "part-0.parquet").write_bytes(b"PAR1")
+    elif damage == "part":
+        (there / "levels" / "00002" / "states" / "part-0.parquet").unlink()
+    elif damage == "left":
+        shutil.rmtree(there / "levels" / "00002" / "left")
     elif damage == "level":
         (there / "levels" / "00001" / "level.json").write_text('{"states": "many"}')
     else:
         shutil.move(there / "levels", elsewhere)
         (there / "levels").symlink_to(elsewhere)
     with pytest.raises(ExplorationError, match=r"levels.* is (damaged|a link)"):
-        explore_into(there, explored(*DEQUE), Machine(1))
+        explore_into(there, what, Machine(1))
     if damage == "link":
         assert len(list(elsewhere.iterdir())) == 3
