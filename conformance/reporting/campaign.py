@@ -12,6 +12,7 @@ from rich.text import Text
 
 from conformance.campaigns import (
     CampaignResult,
+    ComponentResult,
     DifferenceResult,
     ImplementationResult,
     LostBlock,
@@ -21,7 +22,7 @@ from conformance.campaigns import (
 )
 from conformance.campaigns.names import SEARCHED
 from conformance.campaigns.status import FoundSoFar
-from conformance.driver import Components
+from conformance.driver import ANSWERS, Components
 from conformance.engines import Standing
 from conformance.engines.claims import never_used
 from conformance.ports import Capability
@@ -73,7 +74,7 @@ def campaign_verdicts(
     lost = sorted(result.lost_blocks, key=lambda one: place(one.component))
     differences = sorted(result.differences, key=lambda one: place(one.component))
     remarks = [*_lost(lost), *_differences(differences, result.plan.baseline)]
-    remarks += [*_sought(result), *claims_remarks(tried), *map(Remark, unfinished)]
+    remarks += [*_sought(result), *claims_remarks(tried), *_idle(result, unfinished), *map(Remark, unfinished)]
     remarks += _episodes(result)
     for name, now in standings.items():
         remarks += standing_remarks(name, now)
@@ -83,13 +84,39 @@ def campaign_verdicts(
 def _never_used(one: ImplementationResult, components: Components) -> tuple[Capability, ...]:
     """Return what an implementation claims and never used. Results of earlier versions do not say what it claims."""
     judged = [judged for part in one.components for judged in components[part.component].properties]
-    exercised = [judged.slug for part in one.components for judged in part.properties if judged.scenarios]
+    exercised = [slug for part in one.components for slug in _exercised(part)]
     return never_used(one.claims or (), judged, exercised)
 
 
 def must_fail(one: ImplementationResult, unfinished: Sequence[str]) -> bool:
     """Return whether this is a known bug that must have been found: while blocks are missing, it may still be found."""
     return one.name.startswith(KNOWN_BUG_SCHEME) and (not unfinished or any(part.findings for part in one.components))
+
+
+def idle(result: CampaignResult) -> list[str]:
+    """Name the implementations of which nothing was put to the test, each with the component if it offers any.
+
+    As in a check, that an operation returns counts for nothing. Known bugs are to be found, and of episodes it counts
+    what was restored.
+    """
+    if result.plan.of_episodes:
+        return []
+    found = []
+    for one in result.implementations:
+        parts = [] if one.name.startswith(KNOWN_BUG_SCHEME) else one.components
+        found += [f"{one.name} in {part.component}" for part in parts if not _exercised(part) - {ANSWERS}]
+        found += [] if one.components else [f"{one.name}, which offers no component of this campaign"]
+    return found
+
+
+def _exercised(part: ComponentResult) -> set[str]:
+    return {judged.slug for judged in part.properties if judged.scenarios}
+
+
+def _idle(result: CampaignResult, unfinished: Sequence[str]) -> list[Remark]:
+    """Say that something was not put to the test at all. While blocks are missing, each cell says so."""
+    lines = () if unfinished else tuple(idle(result))
+    return [Remark("Nothing was put to the test. The campaign is inconclusive.", lines, few=3)] if lines else []
 
 
 def so_far_lines(now: SoFar) -> list[str]:

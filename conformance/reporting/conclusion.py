@@ -20,7 +20,7 @@ from conformance.engines.transcribe import transcribe
 from conformance.ports import Capability, Implementation, check_chosen, find_implementation
 from conformance.ports.registry import KNOWN_BUG_SCHEME
 from conformance.reporting.bug_report import this_environment, write_bug_report
-from conformance.reporting.campaign import campaign_verdicts, must_fail, restores
+from conformance.reporting.campaign import campaign_verdicts, idle, must_fail, restores
 from conformance.reporting.checked import Checked
 from conformance.reporting.console import CarefulConsole
 from conformance.reporting.counts import counted
@@ -142,7 +142,7 @@ def conclude_campaign(
     run = set() if result.plan.of_episodes else run
     names = [one.name for one in result.implementations]
     check_chosen(names, (*chosen, *(name for name in names if name not in run)), "The result of the campaign")
-    statuses = [INCONCLUSIVE] if result.lost_blocks or unfinished else [CONFORMS]
+    statuses = [INCONCLUSIVE] if result.lost_blocks or unfinished or idle(result) else [CONFORMS]
     if result.plan.of_episodes and not restores(result):
         statuses.append(INCONCLUSIVE)
     standings: dict[str, Standing] = {}
