@@ -68,14 +68,16 @@ def again_lines(kind: Kind, results: Sequence[Result]) -> Iterator[str]:
     nobody knows."""
     from conformance.episodes.running import PASSED, STUCK
 
+    def compared(one: Kind) -> str:
+        if one == kind or (kind == PASSED and one != STUCK):
+            return "same"
+        return "without progress" if one == STUCK else "in another way"
+
     failed = {one.kind: one for one in results if one.kind != PASSED}
-    counts = Counter(one.kind for one in results)
-    same = counts[kind] if kind != PASSED else sum(bool(one.slug) for one in results)
-    others = sum(bool(one.slug) for one in results) - (0 if kind == STUCK else same)
-    rest = [(others, "in another way"), (0 if kind == STUCK else counts[STUCK], "without progress")]
-    shown = ", ".join(f"{many} {words}" for many, words in rest if many)
+    counts = Counter(compared(one.kind) for one in results if one.kind != PASSED)
+    shown = ", ".join(f"{counts[how]} {how}" for how in ("in another way", "without progress") if counts[how])
     way = "" if kind == PASSED else " in the same way"
-    yield f"fails {same} of {len(results)}{way}{shown and f' ({shown})'}"
+    yield f"fails {counts['same']} of {len(results)}{way}{shown and f' ({shown})'}"
     for (slug, _), one in failed.items():
         yield neutral_line(f"{slug}: {one.said}")
 

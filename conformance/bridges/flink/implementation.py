@@ -130,9 +130,9 @@ class FlinkPipeline(FlinkPrograms):
         return (words[0], f"-Djava.io.tmpdir={temporary}", *words[1:])
 
     def close(self) -> None:
-        """End the program, and delete its checkpoints."""
-        super().close()
-        self._own.close()
+        """End the program, and delete its checkpoints, also if it cannot be ended."""
+        with self._own:
+            super().close()
 
     @property
     def batch(self) -> None:
