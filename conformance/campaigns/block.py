@@ -23,7 +23,7 @@ from conformance.engines.audit import audit, is_audited
 from conformance.engines.compare import first_difference, outcomes
 from conformance.engines.corpus import corpus, replay_corpus
 from conformance.engines.exercise import Exercise, cases_of, exercise_of
-from conformance.engines.patience import Patience
+from conformance.engines.patience import IN_CORPUS, Patience
 from conformance.engines.search import Manner, Search, numbered_seeds
 from conformance.engines.tally import Counter, Failure, Signature, Tally
 from conformance.ports import Implementation
@@ -276,10 +276,17 @@ def replay_part(
     watch: Watch,
     spent: Iterable[str] = (),
 ) -> BlockResult:
-    """Replay the scenarios of the corpus that have these numbers on one implementation."""
+    """Replay the scenarios of the corpus that have these numbers on one implementation, each within the time of one."""
+    tally, patience = Tally(), Patience(spent, IN_CORPUS)
     watch.begin()
-    with limited(plan.scenario_seconds):
-        tally = Tally(failures=replay_corpus(program, numbers, spent))
+    for number in numbers:
+        if patience.is_over:
+            break
+        with limited(plan.scenario_seconds):
+            found = replay_corpus(program, (number,))
+        for signature, failure in found.items():
+            tally.fail(signature, failure)
+            patience.is_over_after(signature[1])
     watch.lap(name)
     return BlockResult(plan.digest, block, {name: encode_tally(tally)})
 

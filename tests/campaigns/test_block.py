@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import contextmanager
 
 import msgspec
 import pytest
@@ -18,17 +19,20 @@ from conformance.campaigns import (
     start,
     status,
 )
+from conformance.campaigns import block as block_of
 from conformance.campaigns.apart import attempt_block
-from conformance.campaigns.block import decode, decode_tally, encode, encode_tally, run_block
+from conformance.campaigns.block import decode, decode_tally, encode, encode_tally, replay_part, run_block
 from conformance.campaigns.code import CodeLog
 from conformance.campaigns.files import read
 from conformance.campaigns.merge import Sum
 from conformance.campaigns.rows import blocks_of, rows_of
+from conformance.campaigns.seconds import Watch
 from conformance.campaigns.tables import read_table
 from conformance.components import COMPONENTS
 from conformance.driver import Components, Program, Run, run_scenario
 from conformance.engines.check import search_range
 from conformance.engines.compare import first_difference
+from conformance.engines.corpus import corpus
 from conformance.engines.manners import MANNERS
 from conformance.engines.search import Search
 from conformance.ports import CheckpointReason, DataAvailable, Error, ErrorKind, Outcome, find_implementation
@@ -119,6 +123,22 @@ def test_an_implementation_that_exits_has_crashed():
     (failure,) = result.tallies["tests.campaigns.dying:exits"].failures
     assert failure.failure_class == "crashed"
     assert failure.observed.endswith("SystemExit: enough")
+
+
+def test_each_scenario_of_the_corpus_has_the_time_of_a_scenario(monkeypatch):
+    """All of them had it together, so that one that is slow was accused of hanging, and what followed had no limit."""
+    limits = []
+
+    @contextmanager
+    def limited(seconds):
+        limits.append(seconds)
+        yield
+
+    monkeypatch.setattr(block_of, "limited", limited)
+    program = Program(COMPONENTS["deque"], find_implementation("reference"))
+    numbers = range(len(corpus(program.component)))
+    replay_part(PLAN, Block("deque", 0, 0, 20), program, "reference", numbers, Watch())
+    assert limits == [PLAN.scenario_seconds] * len(numbers)
 
 
 def test_a_difference_is_no_violation_and_its_example_shows_it():
