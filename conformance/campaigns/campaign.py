@@ -199,7 +199,7 @@ def reduce(
             if not cases_left(total, kept, kept.budget()):
                 return load(folder, runner.names.components)
             files.own(folder, files.RESULT).unlink()  # what it was made of changes
-        return _concluded(folder, plan, runner, course, lambda opened: None)
+        return _concluded(folder, plan, runner, course, lambda opened: None, "reduce")
 
 
 def check_adapters(plan: Plan, names: Names = SUITE) -> None:
@@ -248,22 +248,27 @@ def _run(folder: Path, plan: Plan, runner: Runner, progress: Progress, clock: Ca
 
 
 def _concluded(
-    folder: Path, plan: Plan, runner: Runner, course: Course, run: Callable[[Opened], None]
+    folder: Path, plan: Plan, runner: Runner, course: Course, run: Callable[[Opened], None], goes_on: str = "resume"
 ) -> CampaignResult:
-    """Run something, reduce the failures that are not reduced yet, and write the result."""
+    """Run something, reduce the failures that are not reduced yet, and write the result.
+
+    `goes_on`: the command that goes on from here.
+    """
     try:
         with ExitStack() as closing:
             opened = cache(lambda: closing.enter_context(runner.opened(plan)))
             run(opened)
+            if plan.minutes is not None:
+                goes_on = "reduce"  # to resume would begin the minutes again
             return finish(folder, plan, runner.names, opened, course.say)
     except KeyboardInterrupt:
-        raise CampaignInterrupted(f"The campaign was interrupted. {_kept(folder, plan, course)}") from None
+        raise CampaignInterrupted(f"The campaign was interrupted. {_kept(folder, plan, course, goes_on)}") from None
     except NotWritten as error:
-        raise error.going_on(resume_command(folder, plan), _committed(folder, course)) from error
+        raise error.going_on(resume_command(folder, plan, goes_on), _committed(folder, course)) from error
     except RunnerUnavailable:
         raise
     except CampaignError as error:
-        raise CampaignError(f"{error} {_kept(folder, plan, course)}") from error
+        raise CampaignError(f"{error} {_kept(folder, plan, course, goes_on)}") from error
     finally:
         with suppress(OSError):
             waves.tidy(folder)  # a wave that was not committed takes room, and nobody needs it
@@ -294,8 +299,8 @@ def finish(
     return result
 
 
-def _kept(folder: Path, plan: Plan, course: Course) -> str:
-    return f"{_committed(folder, course)} Continue with: {resume_command(folder, plan)}"
+def _kept(folder: Path, plan: Plan, course: Course, goes_on: str) -> str:
+    return f"{_committed(folder, course)} Continue with: {resume_command(folder, plan, goes_on)}"
 
 
 def _committed(folder: Path, course: Course) -> str:

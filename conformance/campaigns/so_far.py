@@ -60,9 +60,9 @@ def so_far(folder: Path, chosen: Collection[str] = (), names: Names = SUITE) -> 
     )
 
 
-def resume_command(folder: Path, plan: Plan) -> str:
-    """Return the command that continues a campaign, in one line to paste."""
-    command = ["conformance", "campaign", "resume", str(folder)]
-    for name in plan.implementations:
-        command += [] if is_built_in(name) else ["--implementation", name]
+def resume_command(folder: Path, plan: Plan, name: str = "resume") -> str:
+    """Return the command that continues a campaign, in one line to paste. `name`: another one than `resume`."""
+    command = ["conformance", "campaign", name, str(folder)]
+    for one in plan.implementations:
+        command += [] if is_built_in(one) else ["--implementation", one]
     return shlex.join(command)

@@ -14,15 +14,18 @@ from msgspec.structs import replace
 
 from conformance.campaigns import (
     CampaignError,
+    CampaignInterrupted,
     Inline,
     Names,
     Processes,
+    campaign,
     files,
     load,
     make_plan,
     reduce,
     resume,
     start,
+    status,
     works_worker,
 )
 from conformance.campaigns.block import Counts, encode_tally
@@ -280,3 +283,22 @@ def test_a_campaign_that_lacks_blocks_is_not_reduced(ended, tmp_path):
     shutil.rmtree(folder / files.WAVES / "0")
     with pytest.raises(CampaignError, match=r"has not run all its blocks\. Continue with: conformance campaign resume"):
         reduce(folder, Inline())
+
+
+def test_minutes_that_are_over_are_not_begun_again_by_what_an_interruption_says(tmp_path, monkeypatch):
+    """It named `resume`, which searches for so many minutes again."""
+
+    def interrupted(*about: object) -> None:
+        raise KeyboardInterrupt
+
+    plan = make_plan("minutes", ["reference"], ["deque"], minutes=1, block=1)
+    times = iter((0.0, *[100.0] * 9))
+    with monkeypatch.context() as patch:
+        patch.setattr(campaign, "finish", interrupted)
+        with pytest.raises(CampaignInterrupted, match="Continue with: conformance campaign reduce "):
+            start(tmp_path / "c", plan, Inline(), clock=lambda: next(times))
+        with pytest.raises(CampaignInterrupted, match="Continue with: conformance campaign reduce "):
+            reduce(tmp_path / "c", Inline())
+    before = status(tmp_path / "c").blocks
+    reduce(tmp_path / "c", Inline())
+    assert (status(tmp_path / "c").blocks, status(tmp_path / "c").finished) == (before, True)
