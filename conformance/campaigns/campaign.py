@@ -27,7 +27,7 @@ from conformance.campaigns.runners import Inline, Processes, Runner, Running, Sa
 from conformance.campaigns.so_far import resume_command
 from conformance.campaigns.spark_runner import Spark, is_connect
 from conformance.campaigns.spark_setup import FindJava, HasModule, find_java, has_module, spark_problem
-from conformance.ports import check_chosen
+from conformance.ports import UnusableImplementation, check_chosen
 from conformance.system.writing import NotWritten, make_folder
 
 Opened = Callable[[], Running]
@@ -267,7 +267,7 @@ def _concluded(
         raise error.going_on(resume_command(folder, plan, goes_on), _committed(folder, course)) from error
     except RunnerUnavailable:
         raise
-    except CampaignError as error:
+    except (CampaignError, UnusableImplementation) as error:
         raise CampaignError(f"{error} {_kept(folder, plan, course, goes_on)}") from error
     finally:
         with suppress(OSError):

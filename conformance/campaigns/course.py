@@ -12,7 +12,7 @@ from conformance.campaigns.block import BlockResult
 from conformance.campaigns.errors import CampaignError
 from conformance.campaigns.files import WAVE, cure
 from conformance.campaigns.merge import Sum
-from conformance.campaigns.plan import Plan
+from conformance.campaigns.plan import FEWEST_BLOCKS, Plan
 from conformance.campaigns.runners import Running
 from conformance.campaigns.waves import BLOCKS, SUM, Totals, Wave
 from conformance.driver import Components
@@ -117,14 +117,15 @@ class Course:
         return left > 0
 
     def run(self, running: Running) -> None:
-        """Run the next wave, and commit it. `has_work` was asked before.
+        """Run the next wave, and commit it, unless all of its blocks are lost although others were run before.
 
-        Raises: CampaignError, NotWritten; SchemaError if the sum before it is damaged.
+        `has_work` was asked before. Raises: CampaignError, NotWritten; SchemaError if the sum before it is damaged.
         """
         work = self._work()
         assert work is not None
         before = next((one for one in self._known if one.until == work.first), None)
         total = self._sum_of(before)
+        ran_before, lost_before = bool(total.ran), len(total.lost)
         places = running.places()
         follows = self._follows_for(work.begin)
         until = work.until
@@ -147,6 +148,11 @@ class Course:
                 f"The tables that were written into {home} are not those of the wave: {error}. Every machine that runs "
                 "blocks must see this folder at the same path."
             ) from None
+        if ran_before and len(total.lost) - lost_before == len(blocks) >= FEWEST_BLOCKS:
+            # What is committed as lost is not run again, and nothing would be left to run when somebody looks at it.
+            last = self._plan.block_at(blocks[-1])
+            why = next(one.reason for one in total.lost if (one.component, one.number) == (last.component, last.number))
+            raise CampaignError(f"Blocks were run before, and not one of the last {len(blocks)} could be: {why}.")
         totals = waves.totals_of(self._plan, total)
         wave = waves.commit(self._folder, home, Wave(self._plan.digest, work.number, work.first, until, totals))
         self._known = sorted([*self._known, _known(wave)])
