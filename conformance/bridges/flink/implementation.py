@@ -35,6 +35,9 @@ CHANGED_PIPELINE_MAIN_CLASS = "conformance.flink.overlay.Main"
 CHANGE = "FLINK-40016"
 """The ticket of the change that can be laid over a release."""
 PIPELINE_MEMORY = "768m"
+CLUSTER_SECONDS = 60.0
+"""How long an answer of whole jobs may take, whatever the limit of a step: it may have to start a cluster, which takes 5 s
+on an idle machine, and more than 20 at a load of 15."""
 OPENING_MICROSECONDS, COUNTING_NANOSECONDS = 80_000, 250_000
 """How long the sources of whole jobs take at most to open a split, and how long a count takes for a record."""
 CLASS_PATH_VARIABLE = "CONFORMANCE_FLINK_CLASS_PATH"
@@ -115,6 +118,11 @@ class FlinkPipeline(FlinkPrograms):
     def __init__(self, release: str) -> None:
         super().__init__(release)
         self._own = ExitStack()
+        self._timeout_seconds = CLUSTER_SECONDS
+
+    def limit(self, limits: Limits) -> None:
+        """Limit the program; an answer may always take as long as a cluster does that has to be started."""
+        super().limit(Limits(max(limits.step_seconds, CLUSTER_SECONDS), limits.memory_mib))
 
     def command(self) -> tuple[str, ...]:
         own = os.environ.get(CLASS_PATH_VARIABLE, "")

@@ -446,7 +446,7 @@ class Ledger(PortLedger):
         self.consumer.awake = taken is not None and taken.more
         self.consumer.probe = not self.consumer.awake
         if taken is None:
-            union.found_nothing()
+            union.found_nothing(seen.signals)
             return
         side = self.sides[taken.channel]
         union.found(taken, side, seen.signals)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from conformance.components.gate import steps
 from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.side import Side
-from conformance.components.gate.union import Union
+from conformance.components.gate.union import Union, takes_an_end
 from conformance.driver import (
     Broken,
     FailureClass,
@@ -340,9 +340,8 @@ def polls_that_find_nothing_come_to_an_end(ledger: Ledger, seen: Polled) -> Judg
     if seen.value is not None:
         return False
     if ledger.union is not None:
-        return _left_alone(
-            ledger, ledger.union, ledger.consumer.empty_takes + 1, notifies(seen.signals), "was notified"
-        )
+        empty = 0 if takes_an_end(seen.signals) else ledger.consumer.empty_takes + 1
+        return _left_alone(ledger, ledger.union, empty, notifies(seen.signals), "was notified")
     owed = "polls found nothing three times in a row, so the consumer must not be notified until something happens"
     return ledger.alone and (
         ledger.consumer.empty_takes < 2

@@ -58,6 +58,11 @@ class Member:
         return not self.gate.converted and any(side.waiting or not side.finished for side in self.gate.sides)
 
 
+def takes_an_end(signals: Sequence[Signal]) -> bool:
+    """Returns whether a poll with these signals has taken the end of the recovered data of a channel."""
+    return StateConsumed in [type(signal) for signal in signals]
+
+
 class Union:
     """The queue of a union."""
 
@@ -154,10 +159,13 @@ class Union:
             if not member.due:
                 member.waited = 0
 
-    def found_nothing(self) -> None:
+    def found_nothing(self, signals: Sequence[Signal]) -> None:
         """Notes that a poll is over that has found nothing."""
         consumer = self.consumer
         consumer.expects_priority = self.priority_notified or (consumer.expects_priority and self.due_priority)
+        if takes_an_end(signals):  # it was of use, as what comes into a channel is
+            consumer.empty_takes = self.starved = 0
+            return
         consumer.empty_takes += 1
         if consumer.empty_takes >= len(self.members) and not self.mixed:
             consumer.raced = False

@@ -6,7 +6,7 @@ from conformance.components.gate import steps
 from conformance.components.gate.ledger import Ledger
 from conformance.components.gate.rules import BESIDE_OTHERS, NOTHING_RECOVERED, Polled
 from conformance.components.gate.side import Side
-from conformance.components.gate.union import credit_of
+from conformance.components.gate.union import credit_of, takes_an_end
 from conformance.driver import Broken, FailureClass, Judgement, Never, Rules, Seen, Setting, Unsure
 from conformance.driver.setting import LOCAL
 from conformance.models.designs import BEFORE, UNIONS
@@ -55,7 +55,8 @@ def a_slow_gate_holds_up_no_other(ledger: Ledger, seen: Polled) -> Judgement:
     due = [member for member in union.members if member.due]
     if not due or not any(not (member.due or member.gate.ended()) for member in union.members):
         return False
-    if seen.value is not None or union.starved < len(union.members) + union.turns_of_ends():
+    most = len(union.members) + union.turns_of_ends()
+    if seen.value is not None or union.starved < most or takes_an_end(seen.signals):
         return seen.value is not None
     side = next(side for member in due for side in member.gate.sides if side.ready(end=False))
     owed = f"{_first(ledger, side)} can be polled, although other gates are empty, recovering or blocked"
