@@ -90,6 +90,19 @@ def test_a_checkpoint_of_the_engines_own_is_one_like_others(ledger):
     assert set(ledger.found) == {"ids-of-checkpoints-increase"}
 
 
+def test_a_checkpoint_of_the_engines_own_may_begin_before_the_savepoint_that_it_answers_with(ledger):
+    ledger.act()
+    ledger.triggered(seen(Triggered(4)), "savepoint")
+    ledger.hear([CheckpointBegun(3, CheckpointKind.ALIGNED)])
+    assert not ledger.found
+    assert ledger.checkpoints.newest == 4
+    ledger.act()
+    ledger.triggered(seen(Triggered(7)), "savepoint")
+    ledger.act()  # so its answer was about nothing that begins now
+    ledger.hear([CheckpointBegun(6, CheckpointKind.ALIGNED)])
+    assert set(ledger.found) == {"ids-of-checkpoints-increase"}
+
+
 def test_only_a_checkpoint_that_the_engine_keeps_can_be_restored(ledger):
     ledger.capabilities = frozenset({Capability.RECOVERS_FIRST})
     assert {number for number, *_ in restorable(ledger)} == {0}

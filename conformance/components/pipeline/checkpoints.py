@@ -49,7 +49,7 @@ class Checkpoint:
 class Checkpoints:
     """All checkpoints of a job and of those before it."""
 
-    __slots__ = ("cut", "known", "newest", "pending", "point", "restored", "saved")
+    __slots__ = ("cut", "earlier", "known", "newest", "pending", "point", "restored", "saved")
 
     def __init__(self) -> None:
         self.known: dict[int, Checkpoint] = {}
@@ -57,13 +57,15 @@ class Checkpoints:
         self.pending: dict[int, Checkpoint] = {}
         self.newest = self.point = self.restored = 0
         """The largest id; the one that a failover restores; the one with which the job began."""
+        self.earlier = 0
+        """The largest id when the last operation began."""
         self.saved: dict[int, Contents] = {}
         """What can be restored, also in a later job. Ids behind that of the restored checkpoint are given again."""
 
     def begin(self, cut: Contents) -> None:
         """Begins with a fresh job, restored from this checkpoint; number 0 is the beginning."""
         self.known, self.pending, self.cut = {}, {}, cut
-        self.newest = self.point = self.restored = cut.checkpoint.checkpoint
+        self.newest = self.earlier = self.point = self.restored = cut.checkpoint.checkpoint
         self.saved = {number: one for number, one in self.saved.items() if number <= self.restored}
 
     def before(self, number: int) -> int:

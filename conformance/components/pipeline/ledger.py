@@ -207,6 +207,7 @@ class Ledger(PortLedger):
     def act(self, *operands: object) -> None:
         """Notes that an operation begins that may change something."""
         self.threads.begin()
+        self.checkpoints.earlier = self.checkpoints.newest
 
     def act_afterwards(self, *operands: object) -> None:
         """Notes that an operation begins although the job is over."""
@@ -214,18 +215,18 @@ class Ledger(PortLedger):
 
     def supply(self, split: int, count: int) -> None:
         """Notes that there are further records."""
-        self.threads.begin()
+        self.act()
         self.supplied[split] += count
         self.supplied_here += count
 
     def end_source(self, source: int) -> None:
         """Notes that no further records come."""
-        self.threads.begin()
+        self.act()
         self.ended.add(source)
 
     def throttle(self, task: int, on: bool) -> None:
         """Notes that an operator stands still, or no longer does."""
-        self.threads.begin()
+        self.act()
         self.threads.waited = 0
         (self.throttled.add if on else self.throttled.discard)(task)
         for one in self.checkpoints.pending.values():
@@ -233,12 +234,12 @@ class Ledger(PortLedger):
 
     def advance(self, milliseconds: int) -> None:
         """Notes that time passes."""
-        self.threads.begin()
+        self.act()
         self.now += milliseconds
 
     def cancel(self) -> None:
         """Notes that the job is cancelled."""
-        self.threads.begin()
+        self.act()
         self.threads.waited = 0
         self.cancelled = True
 
@@ -279,15 +280,19 @@ class Ledger(PortLedger):
         self.tries += self.closing
         if seen.value.checkpoint:
             out = self.threads.was_idle and not self.throttled and not self.stopping and not self.failures.lost_trigger
-            self._begins(seen.value.checkpoint, CheckpointKind(seen.value.kind or kind), self.threads.clock, out)
+            kind = seen.value.kind or kind
+            self._begins(
+                seen.value.checkpoint, CheckpointKind(kind), self.threads.clock, out, largest=self.checkpoints.newest
+            )
         elif seen.value.refused is Refusal.DISABLED:
             self.disabled.add(kind)
 
-    def _begins(self, number: int, kind: CheckpointKind, clock: int, out: bool) -> None:
-        """Notes that a checkpoint was triggered, behind so many turns. `out`: whether all records had come out."""
+    def _begins(self, number: int, kind: CheckpointKind, clock: int, out: bool, largest: int) -> None:
+        """Notes that a checkpoint was triggered, behind so many turns. `out`: whether all records had come out;
+        `largest`: the largest id until then."""
         checkpoints, pending = self.checkpoints, self.checkpoints.pending
-        if number <= checkpoints.newest:
-            self.say("ids-of-checkpoints-increase", PROTOCOL, f"an id is larger than {checkpoints.newest}, the largest"
+        if number <= largest:
+            self.say("ids-of-checkpoints-increase", PROTOCOL, f"an id is larger than {largest}, the largest"
                      " so far", f"checkpoint {number} was triggered")  # fmt: skip
         losses = self.failures.losses
         one = Checkpoint(
@@ -352,7 +357,13 @@ class Ledger(PortLedger):
         return one
 
     def _begun(self, signal: ports.CheckpointBegun) -> None:
-        self._begins(signal.checkpoint, signal.kind, self.threads.clock - 1, out=False)  # it was in the last turn
+        checkpoints = self.checkpoints
+        largest = checkpoints.earlier  # it may have begun before the one that this answer is about
+        if signal.checkpoint in checkpoints.known:
+            largest = checkpoints.newest
+        checkpoints.earlier = max(largest, signal.checkpoint)
+        clock = self.threads.clock - 1  # it was in the last turn
+        self._begins(signal.checkpoint, signal.kind, clock, out=False, largest=largest)
 
     def _completed(self, signal: ports.CheckpointCompleted) -> None:
         one, checkpoints = self._end(signal.checkpoint, "completed"), self.checkpoints
