@@ -246,6 +246,9 @@ def explore(
         raise click.UsageError(f"--into has no guard for {name}, which is not the suite's own; see --in-process")
     if bad := [one for one in scope if "=" not in one]:
         raise click.UsageError(f"--scope takes KEY=VALUE, found {bad[0]!r}")
+    keys = [one.partition("=")[0] for one in scope]
+    if twice := next((one for one in keys if keys.count(one) > 1), None):
+        raise click.UsageError(f"--scope {twice} is given twice")
     limits = Limits(step_seconds, memory)
     if not in_process and (status := guarded(name, limits)) is not None:
         return status

@@ -40,6 +40,7 @@ def test_a_command_goes_on_where_it_was_stopped(tmp_path, capsys):
     ("arguments", "words"),
     [
         (["--workers", "2"], "--workers go with --into"),
+        (["--scope", "elements=1"], "--scope elements is given twice"),
         (["--into", "levels", "--master", "local[2]"], "--master and --conf go with --runner spark"),
         (["--into", "levels", "--runner", "spark", "--conf", "cores"], "--conf cores: this is no setting of Spark"),
         (["--into", "levels", "--recognition", "exact"], "many processes have no common memory"),
