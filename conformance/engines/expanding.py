@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from conformance.driver import Bound, Move, Program, Violation, World
 from conformance.driver.step import FINISH, RUN
-from conformance.engines.digest import Recogniser, check_recognition
+from conformance.engines.digest import CannotRecognise, Recogniser, check_recognition
 from conformance.engines.recognition import Recognition, WideHash
 from conformance.engines.scope import Exchange, Scope, ScopeError
 from conformance.scenarios import Step
@@ -21,6 +21,9 @@ from conformance.scheduling import Edge, LockOrder
 
 MOST_AT_ONCE = 1_000
 """How many steps may happen at once before it is certain enough that they never end."""
+MOST_KNOWN_AGAIN = 500
+"""How many states must be the same when they are reached again. An implementation with a clock, a random number or a
+count of all its ports in its state shows it in the first ones."""
 
 Counts = tuple[Any, ...]
 """How often bounded steps have occurred, by bound."""
@@ -86,6 +89,7 @@ class Expander:
         self.transitions = 0
         self.work = 0
         """How many values the digests had so far. A million of them takes about a second, whatever the component is."""
+        self._known_again = 0
         self.exchanges = scope.exchanges(program.component)
         self._silent = program.without_judges()
         self._recogniser = Recogniser()
@@ -121,12 +125,15 @@ class Expander:
             world.close()
 
     def expand(self, at: Reached, look: Callable[[World], None] = _nothing) -> Iterator[Arrival | Failed]:
-        """Perform every step that is possible in a state, in order. Raises: ScopeError.
+        """Perform every step that is possible in a state, in order. Raises: ScopeError; CannotRecognise.
 
         `look` sees a run that has come to the state, and must not change it.
         """
         world: World | None = self.reach(at.steps)
         assert world is not None
+        if self._known_again < MOST_KNOWN_AGAIN:
+            self._known_again += 1
+            self._know_again(world, at)
         look(world)
         try:
             for place, (step, after) in enumerate(list(self._possible(world, at))):
@@ -157,12 +164,28 @@ class Expander:
             if world is not None:
                 world.close()
 
+    def _know_again(self, world: World, at: Reached) -> None:
+        """Check that the same steps have led to the same state. Raises: CannotRecognise."""
+        work = self.work
+        if self._key(world, at.counts) != at.key:
+            raise CannotRecognise(
+                f"the same steps must lead to the same state every time, and do not: {[list(one) for one in at.steps]}"
+            )
+        self.work = work
+
     def reach(self, steps: tuple[Step, ...]) -> World:
-        """Returns a run that has come to a state. The steps on the way were judged before and are not judged again."""
-        world = World(self._silent, self.scope.config)
-        perform = world.perform
-        for step in steps:
-            perform(step)
+        """Returns a run that has come to a state. The steps on the way were judged before and are not judged again.
+
+        Raises: CannotRecognise if the implementation does something else than before.
+        """
+        try:
+            world = World(self._silent, self.scope.config)
+            perform = world.perform
+            for step in steps:
+                perform(step)
+        except Violation as violation:
+            told = f"{violation.broken.observed}, which it had not done before in the same run"
+            raise CannotRecognise(f"the same steps must have the same outcomes every time: {told}") from None
         world.moves = self._judging
         return world
 
@@ -236,10 +259,17 @@ class Expander:
         world = World(self._silent, self.scope.config)
         counts: Counts = (0,) * len(self._bounds)
         for step in exchange(list(steps)):
-            counted = self._count(step[0], step[1:], counts)
-            if counted is None or not world.enabled(step):
+            counted = None
+            if world.enabled(step):
+                key = world.case(step).kind.key if step[0] in world.moves else step[0]
+                counted = self._count(key, step[1:], counts)
+            if counted is None:
                 raise ScopeError(f"{self.scope.alike} is not alike: {list(step)} is not possible with values exchanged")
-            world.perform(step)
+            try:
+                world.perform(step)
+            except Violation as violation:
+                told = f"{list(step)} breaks {violation.signature[0]} with values exchanged"
+                raise ScopeError(f"{self.scope.alike} is not alike: {told}: {violation.broken.observed}") from None
             counts = counted
         key = self._key(world, counts)
         world.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -10,14 +11,15 @@ from conformance.components import COMPONENTS
 from conformance.driver import FINISH, ONE_ORDER, RUN, Program, World, run_scenario
 from conformance.engines import read_scenario
 from conformance.engines.corpus import corpus
-from conformance.engines.digest import Recogniser
+from conformance.engines.digest import CannotRecognise, Recogniser
 from conformance.engines.expanding import Expander, Failed
 from conformance.engines.explore import Explorer
 from conformance.engines.optimum import Optimum, optimum
 from conformance.engines.recognition import Recognition
 from conformance.engines.scope import Scope, ScopeError, scope_of
-from conformance.ports import find_implementation, find_known_bug
+from conformance.ports import Implementation, find_implementation, find_known_bug
 from conformance.scenarios import Scenario
+from reference_impl.network.deque import Deque
 from tests.engines import toy, toy_gate
 
 
@@ -320,3 +322,43 @@ def test_a_drain_that_was_left_to_a_later_state_is_done_there_once(monkeypatch, 
     assert explored._settle() == 0
     assert drained == [(1,)]
     assert explored._drained == {0: None, 1: None}
+
+
+class Changing(Implementation):
+    """Counts the calls of all its deques together."""
+
+    name, version, capabilities = "changing", "1", frozenset()
+
+    def __init__(self, act):
+        self.act, self.numbers = act, count()
+
+    def components(self):
+        act, numbers = self.act, self.numbers
+
+        class Port(Deque):
+            def add(self, item):
+                act(self, next(numbers))
+                super().add(item)
+
+        return {"deque": lambda config: Port()}
+
+
+def fail_later(port, number):
+    if number > 5:
+        raise RuntimeError(f"call {number}")
+
+
+def remember(port, number):
+    port.number = number
+
+
+@pytest.mark.parametrize(("act", "words"), [(fail_later, "the same outcomes"), (remember, "to the same state")])
+def test_an_implementation_that_does_not_repeat_what_it_did_is_told_so(act, words):
+    deque = COMPONENTS["deque"]
+    with pytest.raises(CannotRecognise, match=f"the same steps must .*{words} every time"):
+        Explorer(Program(deque, Changing(act)), scope_of(deque, {"elements": "1"})).explore(most_states=500)
+
+
+def test_steps_that_are_bounded_in_some_cases_count_as_such_with_values_exchanged():
+    scope = {"parallelism": 2, "alike": "subtask", "rare": 1, "aborts": 0, "failures": 0}
+    assert explorer("coordinator", **scope).explore(depth=5).states > 50
