@@ -111,7 +111,10 @@ def _said(assigned: Sequence[Assigned]) -> tuple[object, ...]:
 
 def _answer(subject: Subject, question: Question) -> tuple[object, ...]:
     """Returns what a fresh port answers."""
-    return _said(_ask(subject, subject.port(question.job), question))
+    port = subject.port(question.job)
+    found = _said(_ask(subject, port, question))
+    subject.release(port)
+    return found
 
 
 # ---- what changes nothing --------------------------------------------------------------------------------------------
@@ -139,7 +142,9 @@ def the_order_of_calls_changes_nothing(subject: Subject, example: tuple[Question
     """In whichever order it is said of what there is state and how the job is rescaled, the answer is the same."""
     question, order = example
     calls = _calls(question)
-    turned = _said(_ask(subject, subject.port(question.job), question, [calls[at] for at in order]))
+    port = subject.port(question.job)
+    turned = _said(_ask(subject, port, question, [calls[at] for at in order]))
+    subject.release(port)
     same(turned, _answer(subject, question), "what is assigned if the same is said in another order")
 
 

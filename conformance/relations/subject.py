@@ -25,11 +25,14 @@ class Subject:
         self.capabilities = capabilities
         self._factory = factory
         self._told = told
+        self._held: list[Port] = []
 
     def port(self, config: Any) -> Any:
-        """Returns a fresh port."""
+        """Returns a fresh port, which `release_all` releases unless `release` has done so before."""
         self._told()
-        return self._factory(config)
+        port = self._factory(config)
+        self._held.append(port)
+        return port
 
     def begin(self, operation: Callable[..., Any], *operands: Any) -> Any:
         """Calls an operation. Returns its result, or the coroutine that leads to it."""
@@ -43,4 +46,11 @@ class Subject:
 
     def release(self, port: Port) -> None:
         """Releases a port, which is not used any more."""
+        self._held[:] = [one for one in self._held if one is not port]
         self.call(port.release)
+
+    def release_all(self) -> None:
+        """Releases every port that was not released yet. After an error, the others are forgotten."""
+        held, self._held = self._held, []
+        for port in reversed(held):
+            self.call(port.release)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,13 @@ def tested(relation: Relation, subject: Subject) -> Callable[[], None]:
 
     @given(example=relation.examples(subject.capabilities))
     def holds(example: Any) -> None:
-        relation.check(subject, example)
+        try:
+            relation.check(subject, example)
+        except BaseException:
+            with suppress(Exception):  # it is the first error that says what is wrong
+                subject.release_all()
+            raise
+        subject.release_all()
 
     return holds
 

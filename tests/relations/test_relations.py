@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import unittest
+from dataclasses import replace
 
 import pytest
 
@@ -42,7 +43,11 @@ LIMITS = Limits(5.0)
 
 
 class Releasing(Subject):
-    """Looks at what a port holds after its release."""
+    """Looks at what a port holds after its release, and whether a port is made before the one before is released."""
+
+    def port(self, config: object) -> object:
+        assert not self._held
+        return super().port(config)
 
     def release(self, port: Port) -> None:
         super().release(port)
@@ -64,6 +69,32 @@ def served(name: str) -> str:
 def test_a_reference_keeps_every_relation(relation: Relation, name: str):
     subject = subject_of(find_implementation(name), relation.component, Releasing)
     assert attempt(relation, subject, 60, "references") is None
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_every_port_is_released_also_if_the_relation_does_not_hold(holds: bool):
+    made, released = list[Port](), list[Port]()
+
+    class Counting(Subject):
+        def port(self, config: object) -> object:
+            made.append(super().port(config))
+            return made[-1]
+
+        def call(self, operation, *operands):
+            if operation.__name__ == "release":
+                released.append(operation.__self__)
+            return super().call(operation, *operands)
+
+    def breaks(subject, question):
+        subject.port(question.job)
+        raise AssertionError("it does not hold")
+
+    relation = NAMED["assignment-earlier-questions-change-nothing"]
+    tried = relation if holds else replace(relation, check=breaks)
+    why = attempt(tried, subject_of(find_implementation("reference"), "assignment", Counting), 10, "0")
+    assert (why is None) == holds
+    assert made
+    assert [id(one) for one in made] == [id(one) for one in released]
 
 
 @pytest.mark.slow  # the references are tried by default
