@@ -62,12 +62,13 @@ def exploration_lines(result: Exploration) -> list[str]:
     elif result.complete:
         lines.append("Every run within the scope was judged, and no property failed.")
     else:
+        what = "No step" if result.undrained else "Nothing"
         more = " and those that happen at once" if result.scope.at_once else ""
-        lines.append(f"Nothing failed in any run of at most {many(result.depth, 'step')}{more}. Longer ones are left.")
+        lines.append(f"{what} failed in any run of at most {many(result.depth, 'step')}{more}. Longer ones are left.")
     if result.undrained:
         lines.append(f"The fair drain was not judged from {result.undrained:,} of {result.states:,} states.")
     if result.recognition is Recognition.HASH:
-        odds = collision_odds(result.recognition, result.states)
+        odds = _odds(result)
         lines.append(
             f"States were recognised by a hash of {HASH_BITS} bits. The odds that two different states were taken for "
             f"the same, so that runs are missing, are at most {odds:.0e}."
@@ -89,7 +90,7 @@ def exploration_document(result: Exploration) -> dict[str, Any]:
         "interrupted": result.interrupted,
         "undrained": result.undrained,
         "recognition": str(result.recognition),
-        "collision_odds": collision_odds(result.recognition, result.states),
+        "collision_odds": _odds(result),
         "findings": [
             {
                 "property": found.slug,
@@ -102,6 +103,12 @@ def exploration_document(result: Exploration) -> dict[str, Any]:
             for found in result.found
         ],
     }
+
+
+def _odds(result: Exploration) -> float:
+    """Return the odds that two states were taken for the same. With values exchanged, a state has several hashes."""
+    hashes = 1 + len(result.scope.exchanges(result.program.component))
+    return collision_odds(result.recognition, hashes * result.states)
 
 
 def _as_data(text: str) -> Any:
