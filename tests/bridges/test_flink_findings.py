@@ -249,3 +249,34 @@ def test_an_event_that_a_failed_checkpoint_waited_for_is_lost(release, how, stat
     assert ended == status
     assert f"a checkpoint: {told[0]}" in lines
     assert f"the job: restored from the checkpoint, and the operator has received {told[1]}" in lines
+
+
+@pytest.mark.parametrize(
+    ("release", "how", "status", "told"),
+    [
+        *((release, (), 1, ("FAILED, Failing OperatorCoordinator checkpoint",) * 3)
+          for release in ("2.3.0", "2.2.1", "1.20.5")),
+        ("2.3.0", ("control",), 0, ("complete",) * 3),
+    ],
+)  # fmt: skip
+def test_each_checkpoint_with_an_event_to_a_finished_subtask_fails(release, how, status, told, tmp_path):
+    ended, lines = run_job("event-to-finished/FailInJob.java", release, tmp_path, *how)
+    begins = [f"checkpoint {number} after that: {one}" for number, one in enumerate(told, 1)]
+    assert ended == status
+    assert [line.startswith(begin) for line, begin in zip(lines[1:4], begins, strict=True)] == [True] * 3, lines
+    assert lines[4] == "the job: RUNNING"
+
+
+@pytest.mark.parametrize(
+    ("release", "how", "status", "told"),
+    [
+        *((release, (), 239, "Some subtask gateway can be closed while others cannot.")
+          for release in ("2.3.0", "2.2.1", "1.20.5")),
+        ("2.3.0", ("control",), 0, "the job went on"),
+    ],
+)  # fmt: skip
+def test_a_late_snapshot_of_a_coordinator_ends_the_process(release, how, status, told, tmp_path):
+    """It takes half a minute, most of which it waits for a restart."""
+    ended, lines = run_job("late-snapshot/ExitInJob.java", release, tmp_path, *how)
+    assert ended == status
+    assert any(told in line for line in lines)
