@@ -33,8 +33,8 @@ _FLOCK = struct.Struct("hhqqi0q")
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Lock a folder.
+def held(folder: Path, what: str = "campaign") -> Iterator[None]:
+    """Lock a folder. `what`: of what it is the folder, for the error.
 
     Raises: CampaignError, which names the other process, if the folder is locked already; NotWritten.
     """
@@ -46,7 +46,7 @@ def held(folder: Path) -> Iterator[None]:
     with file:
         if not _take(file.fileno()):
             raise CampaignError(
-                f"The campaign in {folder} is being run by {_told(file.fileno())}. Wait until it ends, or stop it."
+                f"The {what} in {folder} is being run by {_told(file.fileno())}. Wait until it ends, or stop it."
             )
         if not _is_at(path, file.fileno()):
             raise CampaignError(f"{folder} was removed by another process. Start again.")

@@ -280,7 +280,8 @@ def explore(
         for line in reporting.exploration_lines(result):
             out.print(line, soft_wrap=True)
         if into is not None and not result.complete:
-            out.print(f"What was explored is in {into}: the same command, with other limits, goes on from there.")
+            goes_on = "the same command, with other limits, goes on from there."
+            out.print(f"What was explored is in {into}: {goes_on}", soft_wrap=True)
         if json_path is not None:
             reporting.write_json(json_path, reporting.exploration_document(result))
         if report_folder is not None and result.found:

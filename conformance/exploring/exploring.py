@@ -59,7 +59,7 @@ def explore_into(
     """
     expander = expander_of(explored)
     make_folder(path)
-    with held(path):
+    with held(path, "exploration"):
         folder = Folder(path)
         folder.resume(explored, code_by_names((explored.implementation,), SUITE))
         if not folder.levels:

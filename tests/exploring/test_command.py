@@ -30,7 +30,7 @@ def test_many_processes_write_what_one_writes(tmp_path, capsys):
 def test_a_command_goes_on_where_it_was_stopped(tmp_path, capsys):
     into = ["--into", str(tmp_path / "levels"), "--workers", "1"]
     assert run(*SMALL, *into, "--depth", "2") == 3
-    assert "goes on from there" in capsys.readouterr().out
+    assert f"What was explored is in {tmp_path / 'levels'}: the same command, " in capsys.readouterr().out  # one line
     assert run(*SMALL, *into) == 0
     assert run("--component", "deque", *into) == 2
     assert "is an exploration of deque on reference with elements=2" in capsys.readouterr().err

@@ -13,7 +13,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from conformance.campaigns import CampaignError
 from conformance.campaigns.code import code_by_names
+from conformance.campaigns.lock import held
 from conformance.campaigns.names import SUITE
 from conformance.engines.interruption import OnRequest
 from conformance.exploring import ExplorationError, Machine, explore_into
@@ -145,6 +147,14 @@ def test_a_process_that_is_killed_ends_the_exploration_which_goes_on(tmp_path):
     with pytest.raises(ExplorationError, match=r"was killed.* same command goes on"):
         explore_into(tmp_path, what, Machine(2), progress=progress)
     assert compared(explore_into(tmp_path, what, Machine(1))) == compared(by_one_process(*SUBPARTITION))
+
+
+def test_one_process_at_a_time_explores_into_a_folder(tmp_path):
+    with (
+        held(tmp_path),
+        pytest.raises(CampaignError, match=f"The exploration in .* is being run by process {os.getpid()}"),
+    ):
+        explore_into(tmp_path, explored(*DEQUE), Machine(1))
 
 
 def test_another_exploration_is_not_continued(tmp_path):
