@@ -36,7 +36,7 @@ class Failures:
 
     __slots__ = (
         "_excuses", "aborted_stop", "asked", "certain", "count", "counted", "credit", "ledger", "lost", "lost_trigger",
-        "must_restart", "overdue",
+        "must_restart", "overdue", "stop_asked",
     )  # fmt: skip
 
     def __init__(self, ledger: Ledger) -> None:
@@ -58,6 +58,8 @@ class Failures:
         self.aborted_stop = 0
         """The newest checkpoint when the savepoint failed with which the job was to be stopped: all tasks may be
         restarted because of that, once, until a newer checkpoint completes (FJ14). 0: they may not."""
+        self.stop_asked = 0
+        """The newest checkpoint when the job was last asked to stop: those that were pending may fail of that (FJ17)."""
         self.counted = self.certain = 0
         """How many checkpoints in a row have failed for a reason that counts: at most, and at least."""
         self.must_restart = False
@@ -100,6 +102,10 @@ class Failures:
         if excused:
             self._excuses.append((signal.target.value, excused))
         self.credit += max(1, len(excused))
+
+    def asked_to_stop(self) -> None:
+        """Notes that the job is asked to stop with a savepoint."""
+        self.stop_asked = self.ledger.checkpoints.newest
 
     def stop_failed(self) -> None:
         """Notes that the savepoint has failed with which the job was to be stopped: a task that has taken its part in
@@ -191,6 +197,7 @@ class Failures:
         settings = ledger.config.settings
         disturbed = self.count > one.failures or self.losses > 0 or self.credit > 0 or self.aborted_stop > 0
         ending = bool(ledger.ended or ledger.cancelled or ledger.status or ledger.stopped)
+        stops = one.number <= self.stop_asked
         recovering = one.during_recovery and ledger.in_effect() is Recovery.PUSHED
         late = ledger.now - one.at >= settings.checkpoint_timeout or not ledger.threads.steps
         ready = one.all_ready and ledger.tells_ready and not disturbed
@@ -203,7 +210,7 @@ class Failures:
             reasons.SUBSUMED: (subsumed and ledger.checkpoints.newest > one.number,
                                "there is no newer one" if subsumed else "nothing subsumes a savepoint"),
             reasons.DECLINED_TASK_NOT_READY: (not ready, "every task was ready when it was triggered"),
-            reasons.TASK_CLOSING: (disturbed or ending or restarts, "nothing has failed or ended"),
+            reasons.TASK_CLOSING: (disturbed or ending or restarts or stops, "nothing has failed or ended"),
             reasons.DECLINED_INPUT_END_OF_STREAM: (ending or ledger.stopping, "nothing has ended"),
             reasons.DECLINED_SUBSUMED: other,
             reasons.DECLINED_ON_CANCELLATION_BARRIER: (  # of one in front that was not ready, which may be heard later

@@ -209,6 +209,11 @@ class Ledger(PortLedger):
         self.threads.begin()
         self.checkpoints.earlier = self.checkpoints.newest
 
+    def stop(self, *operands: object) -> None:
+        """Notes that the job is asked to stop with a savepoint."""
+        self.act()
+        self.failures.asked_to_stop()
+
     def act_afterwards(self, *operands: object) -> None:
         """Notes that an operation begins although the job is over."""
         self.afterlife += 1
