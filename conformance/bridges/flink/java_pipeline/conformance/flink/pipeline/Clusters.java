@@ -30,7 +30,7 @@ final class Clusters {
         Configuration options = Options.ofCluster(plan);
         String key = plan.setting("workers") + " " + slots + " " + options;
         MiniCluster cluster = CLUSTERS.get(key);
-        if (cluster == null) {
+        if (cluster == null || !cluster.isRunning()) { // one that has failed is not what the next job is about
             while (CLUSTERS.size() >= MOST) {
                 CLUSTERS.remove(CLUSTERS.keySet().iterator().next()).closeAsync();
             }

@@ -47,10 +47,14 @@ final class Failures {
                         return thread;
                     });
 
+    private static final long LATELY_NANOS = 1_000_000_000;
+
     private final LiveJob job;
     private final Map<String, Fault> faults = new HashMap<>();
     private Asked waiting;
+    private boolean finished;
     private long cut; // the checkpoint of which the last snapshot was taken
+    private volatile long struckAt = System.nanoTime() - LATELY_NANOS;
     private volatile int masters;
     private volatile int replaced;
     private volatile CompletableFuture<?> behind = CompletableFuture.completedFuture(null);
@@ -77,18 +81,35 @@ final class Failures {
         return replaced;
     }
 
-    /** Waits until workers and job masters have been replaced, so that the next job does not hear of it. */
+    /** Lets nothing strike any more, and waits until workers and job masters have been replaced. The next job has both. */
     void finish() {
+        synchronized (this) {
+            finished = true;
+            waiting = null;
+            faults.clear();
+        }
         behind.join();
+    }
+
+    /** Whether nothing is being replaced. */
+    boolean isQuiet() {
+        return behind.isDone();
+    }
+
+    /** Whether something may strike that waits, or has struck so lately that not all of the engine may know it. */
+    synchronized boolean mayStrike() {
+        return waiting != null || !faults.isEmpty() || System.nanoTime() - struckAt < LATELY_NANOS;
     }
 
     /** Lets one failure wait for its point; it takes the place of another one that waits. */
     synchronized void await(String target, int number, String point) {
-        waiting = new Asked(target, number, point);
+        waiting = finished ? null : new Asked(target, number, point);
     }
 
     synchronized void arm(String place, int nth) {
-        faults.put(place, new Fault(nth));
+        if (!finished) {
+            faults.put(place, new Fault(nth));
+        }
     }
 
     /** User code is at a place at which a fault may be armed. */
@@ -96,6 +117,7 @@ final class Failures {
         Fault fault = faults.get(place);
         if (fault != null && --fault.left == 0) {
             faults.remove(place);
+            struckAt = System.nanoTime();
             job.signal(Json.tagged("fault-struck").put("place", place).put("kind", "throws"));
             throw new MadeToFail(place);
         }
@@ -146,6 +168,7 @@ final class Failures {
     }
 
     private void said(Asked struck) {
+        struckAt = System.nanoTime();
         job.signal(
                 Json.tagged("failure-struck")
                         .put("target", struck.target)
@@ -163,14 +186,9 @@ final class Failures {
             case "task":
                 return failTask(struck);
             case "worker":
-                said(struck);
-                behind(() -> Clusters.replace(cluster, struck.number));
-                return true;
+                return behind(struck, () -> Clusters.replace(cluster, struck.number));
             case "master":
-                masters++;
-                said(struck);
-                behind(this::replaceMaster);
-                return true;
+                return behind(struck, this::replaceMaster);
             default:
                 return failJob(struck);
         }
@@ -209,7 +227,12 @@ final class Failures {
     }
 
     /** In another thread, since a task that waits for its own end would wait for ever. */
-    private synchronized void behind(ThrowingRunnable<Exception> failing) {
+    private synchronized boolean behind(Asked struck, ThrowingRunnable<Exception> failing) {
+        if (finished) { // the next job would have it
+            return false;
+        }
+        masters += struck.target.equals("master") ? 1 : 0;
+        said(struck);
         behind =
                 CompletableFuture.runAsync(ThrowingRunnable.unchecked(failing), BEHIND)
                         .exceptionally(
@@ -217,5 +240,6 @@ final class Failures {
                                     failed.printStackTrace();
                                     return null;
                                 });
+        return true;
     }
 }

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
@@ -49,6 +50,7 @@ final class LiveJob {
     private final Map<Integer, SinkOperator> sinks = new ConcurrentHashMap<>();
     private final Map<Integer, List<int[]>> counted = new ConcurrentHashMap<>(); // by task, at its last watermark
     private final List<Said> output = new ArrayList<>(); // what was committed and said
+    private final Set<Long> noticed = ConcurrentHashMap.newKeySet();
     private volatile long probe;
     private volatile boolean restores; // whether tasks that begin now restore a checkpoint
     private boolean closed;
@@ -228,10 +230,19 @@ final class LiveJob {
                 .toArray();
     }
 
-    /** From now on nothing that the job does has an effect. */
+    /** From now on nothing that the job does has an effect. Its tasks still find it. */
     synchronized void close() {
         closed = true;
+    }
+
+    /** It has no task any more. */
+    void forget() {
         JOBS.remove(number);
+    }
+
+    /** Whether a task was notified that a checkpoint is complete. */
+    boolean wasNoticed(long checkpoint) {
+        return noticed.contains(checkpoint);
     }
 
     void restores(boolean now) {
@@ -262,6 +273,12 @@ final class LiveJob {
     void closed(int task, SplitReader reader) {
         readers.remove(task, reader);
         progress.incrementAndGet();
+    }
+
+    /** A task is notified that a checkpoint is complete. */
+    void noticed(int task, long checkpoint) {
+        noticed.add(checkpoint);
+        failures.here(task, "completed");
     }
 
     void opened(int task, SinkOperator sink) {

@@ -81,6 +81,8 @@ final class Options {
         set(options, "jobmanager.execution.failover-strategy", plan.isSet("regions") ? "region" : "full");
         // A job waits for the worker that takes the place of a lost one, and does not fail since slots are missing.
         set(options, "resourcemanager.standalone.start-up-time", "72000000");
+        // A worker that is lost says so. On a machine that is busy, a silent one is not lost.
+        set(options, "heartbeat.timeout", "600000");
         set(options, "jobmanager.execution.attempts-history-size", "1000");
         set(options, "cluster.evenly-spread-out-slots", "true");
         set(options, "jobstore.type", "Memory");

@@ -10,11 +10,13 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.core.execution.CheckpointType;
 import org.apache.flink.core.execution.SavepointFormatType;
 import org.apache.flink.runtime.checkpoint.CheckpointException;
 import org.apache.flink.runtime.checkpoint.CheckpointFailureReason;
+import org.apache.flink.runtime.checkpoint.CheckpointProperties;
 import org.apache.flink.runtime.executiongraph.AccessExecutionGraph;
 import org.apache.flink.runtime.jobgraph.JobGraph;
 import org.apache.flink.runtime.minicluster.MiniCluster;
@@ -25,9 +27,12 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Obje
 final class PipelineSubject implements Subject {
 
     private static final long LOOK_MILLIS = 3;
-    private static final long TRIGGER_MILLIS = 5_000;
+    /** How long a graph or a checkpoint may take to be there. Each answer has 20 seconds. */
+    private static final long THERE_MILLIS = 14_000;
     /** Who waits gives up when nothing has happened for so long. It says only that it has not come to that. */
     private static final long PATIENCE_MILLIS = 2_000;
+    /** The same while tasks are deployed and opened, of which nothing is heard for long on a machine that is busy. */
+    private static final long BEGINNING_MILLIS = 12_000;
     /** The same if operators stand still: data has come as far as it can, or will come later. */
     private static final long STILL_MILLIS = 60;
 
@@ -42,7 +47,7 @@ final class PipelineSubject implements Subject {
     PipelineSubject(JobPlan plan) {
         try {
             job = new LiveJob(plan, World.of(plan));
-            watch = new Watch(plan);
+            watch = new Watch(plan, job::wasNoticed);
             cluster = Clusters.of(plan);
             job.restores(plan.restored > 0);
             JobGraph graph = Graph.of(job);
@@ -121,7 +126,7 @@ final class PipelineSubject implements Subject {
 
     /** Nobody has it while the job has no master. */
     private AccessExecutionGraph graph() throws Exception {
-        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(TRIGGER_MILLIS);
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(THERE_MILLIS);
         while (true) {
             try {
                 return cluster.getExecutionGraph(id).get();
@@ -190,19 +195,22 @@ final class PipelineSubject implements Subject {
                 isSavepoint
                         ? cluster.triggerSavepoint(id, folder(), false, SavepointFormatType.CANONICAL)
                         : cluster.triggerCheckpoint(id, CheckpointType.CONFIGURED);
-        return triggered(isSavepoint ? "savepoint" : watch.configured(), kind, result);
+        return isSavepoint
+                ? triggered("savepoint", kind, one -> one.isSavepoint() && !one.isSynchronous(), result)
+                : triggered(watch.configured(), kind, one -> !one.isSavepoint(), result);
     }
 
     /** Waits until the checkpoint has a number, or is refused. What ends it is said later. */
-    private ObjectNode triggered(String kind, String wanted, CompletableFuture<?> result) throws Exception {
-        boolean isSavepoint = kind.equals("savepoint");
-        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(TRIGGER_MILLIS);
+    private ObjectNode triggered(
+            String kind, String wanted, Predicate<CheckpointProperties> isMine, CompletableFuture<?> result)
+            throws Exception {
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(THERE_MILLIS);
         while (true) {
             // A request that waits for something else may become a checkpoint later, of which nobody hears.
             boolean done = result.isDone() || System.nanoTime() > end;
             // Flink may have triggered one by itself meanwhile, which is no savepoint, and is said with this answer.
-            TreeMap<Long, Boolean> found = watch.unknown(graph());
-            Optional<Long> mine = found.keySet().stream().filter(one -> found.get(one) == isSavepoint).findFirst();
+            TreeMap<Long, CheckpointProperties> found = watch.unknown(graph());
+            Optional<Long> mine = found.keySet().stream().filter(one -> isMine.test(found.get(one))).findFirst();
             if (mine.isPresent()) {
                 long number = mine.get();
                 watch.checkpoints.put(number, new Watch.Checkpoint(kind, result));
@@ -251,6 +259,7 @@ final class PipelineSubject implements Subject {
                 triggered(
                         "savepoint",
                         "savepoint",
+                        CheckpointProperties::isSynchronous,
                         cluster.stopWithSavepoint(id, folder(), false, SavepointFormatType.CANONICAL));
         if (answer.has("checkpoint")) {
             stopping = watch.checkpoints.get(answer.get("checkpoint").longValue());
@@ -323,6 +332,7 @@ final class PipelineSubject implements Subject {
         long since = System.nanoTime();
         boolean probed = false;
         while (true) {
+            boolean quiet = job.failures.isQuiet(); // before the graph is asked for, which shows what was replaced
             listen();
             if (isReleased) {
                 return false;
@@ -331,7 +341,7 @@ final class PipelineSubject implements Subject {
                 return true;
             }
             boolean still = job.isAnyThrottled();
-            if (until.equals("idle") && !watch.isOver() && !still && isCalm()) {
+            if (until.equals("idle") && !watch.isOver() && !still && quiet && isCalm()) {
                 if (!probed) {
                     job.beginProbe();
                     probed = true;
@@ -354,7 +364,7 @@ final class PipelineSubject implements Subject {
             }
             long patience =
                     !still || until.equals("no-checkpoint")
-                            ? PATIENCE_MILLIS
+                            ? (still || watch.runs() ? PATIENCE_MILLIS : BEGINNING_MILLIS)
                             : until.equals("idle") ? STILL_MILLIS : 5 * STILL_MILLIS;
             if (System.nanoTime() - since > TimeUnit.MILLISECONDS.toNanos(patience)) {
                 return false;
@@ -374,9 +384,12 @@ final class PipelineSubject implements Subject {
         }
     }
 
-    /** Whether Flink may be about to trigger a checkpoint by itself, since all data has come to its end. */
+    /**
+     * Whether something may be about to happen of which the graph does not tell yet: Flink triggers a checkpoint by
+     * itself, since all data has come to its end, or a failure strikes, or the job master hears of one.
+     */
     private boolean mayGoOn(long since) {
-        return job.isEnded() && System.nanoTime() - since < TimeUnit.MILLISECONDS.toNanos(STILL_MILLIS);
+        return (job.isEnded() || job.failures.mayStrike()) && System.nanoTime() - since < TimeUnit.MILLISECONDS.toNanos(STILL_MILLIS);
     }
 
     /** Whether all tasks run, nothing is pending, and all that exists was emitted. */
@@ -390,7 +403,7 @@ final class PipelineSubject implements Subject {
         if (isReleased) {
             return;
         }
-        job.failures.finish(); // a master that begins when the job is released finds nothing of it
+        job.failures.finish();
         job.close();
         listen();
         boolean live = isLive();
@@ -403,6 +416,7 @@ final class PipelineSubject implements Subject {
                 // It has ended meanwhile.
             }
         }
+        job.forget(); // until here its tasks may begin anew
     }
 
     /** The next job begins, and nobody has released this one. */

@@ -120,7 +120,7 @@ final class SplitReader implements SourceReader<byte[], Split> {
 
     @Override
     public void notifyCheckpointComplete(long checkpoint) throws Exception {
-        job.failures.here(task, "completed");
+        job.noticed(task, checkpoint);
     }
 
     @Override

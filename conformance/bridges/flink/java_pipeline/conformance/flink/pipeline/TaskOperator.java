@@ -87,7 +87,7 @@ abstract class TaskOperator extends AbstractStreamOperator<byte[]> {
 
     @Override
     public void notifyCheckpointComplete(long checkpoint) throws Exception {
-        live.failures.here(task, "completed");
+        live.noticed(task, checkpoint);
         super.notifyCheckpointComplete(checkpoint);
         live.progress.incrementAndGet();
     }

@@ -15,6 +15,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.LongPredicate;
 import java.util.stream.IntStream;
 import org.apache.flink.api.common.JobStatus;
 import org.apache.flink.runtime.checkpoint.AbstractCheckpointStats;
@@ -22,6 +23,7 @@ import org.apache.flink.runtime.checkpoint.CheckpointException;
 import org.apache.flink.runtime.checkpoint.CheckpointStatsSnapshot;
 import org.apache.flink.runtime.checkpoint.CheckpointStatsStatus;
 import org.apache.flink.runtime.checkpoint.CheckpointFailureReason;
+import org.apache.flink.runtime.checkpoint.CheckpointProperties;
 import org.apache.flink.runtime.checkpoint.CompletedCheckpointStats;
 import org.apache.flink.runtime.checkpoint.FailedCheckpointStats;
 import org.apache.flink.runtime.execution.ExecutionState;
@@ -81,6 +83,7 @@ final class Watch {
 
     final TreeMap<Long, Checkpoint> checkpoints = new TreeMap<>();
     private final JobPlan plan;
+    private final LongPredicate noticed; // whether a task was notified that a checkpoint is complete
     /** By task: how many of its attempts and of the states of the last one were said. */
     private final int[] attempts;
 
@@ -94,8 +97,9 @@ final class Watch {
     private String master; // the id of the graph that was looked at last, which each job master makes anew
 
     @SuppressWarnings({"unchecked", "rawtypes"})
-    Watch(JobPlan plan) throws BadRequest {
+    Watch(JobPlan plan, LongPredicate noticed) throws BadRequest {
         this.plan = plan;
+        this.noticed = noticed;
         configured = configuredKind(plan);
         attempts = new int[plan.tasks];
         states = new Set[plan.tasks];
@@ -158,14 +162,14 @@ final class Watch {
         return newest;
     }
 
-    /** The checkpoints that the statistics know and that nobody was told of; of each, whether it is a savepoint. */
-    TreeMap<Long, Boolean> unknown(AccessExecutionGraph graph) {
-        TreeMap<Long, Boolean> found = new TreeMap<>();
+    /** The checkpoints that the statistics know and that nobody was told of, with what they are. */
+    TreeMap<Long, CheckpointProperties> unknown(AccessExecutionGraph graph) {
+        TreeMap<Long, CheckpointProperties> found = new TreeMap<>();
         CheckpointStatsSnapshot statistics = graph.getCheckpointStatsSnapshot();
         if (statistics != null) {
             for (AbstractCheckpointStats one : statistics.getHistory().getCheckpoints()) {
                 if (!checkpoints.containsKey(one.getCheckpointId())) {
-                    found.put(one.getCheckpointId(), one.getProperties().isSavepoint());
+                    found.put(one.getCheckpointId(), one.getProperties());
                 }
             }
         }
@@ -214,16 +218,19 @@ final class Watch {
         return null;
     }
 
-    /** Another master begins: of what was pending for the one before, only what it restores was complete. */
+    /**
+     * Another master begins. Of what was pending for the one before, that was complete which it restores, of which a task
+     * was notified, or whoever asked for it.
+     */
     private void begin(CheckpointStatsSnapshot statistics, List<ObjectNode> signals) {
         long point = point(statistics);
         masters++;
         checkpoints.forEach(
                 (number, one) -> {
-                    if (!one.hasEnded && (number == point || isDone(one.result))) {
+                    if (!one.hasEnded && (number == point || noticed.test(number) || isDone(one.result))) {
                         one.hasEnded = true;
                         one.isCompleted = true;
-                        one.location = number == point ? location(statistics) : "";
+                        one.location = number == point ? location(statistics) : location(one.result);
                         signals.add(completed(number, one));
                     } else {
                         endWithJob(number, one, signals);
@@ -249,6 +256,11 @@ final class Watch {
         return result != null && result.isDone() && !result.isCompletedExceptionally();
     }
 
+    /** Where a savepoint is, if whoever asked for it was told. */
+    private static String location(CompletableFuture<?> result) {
+        return isDone(result) && result.join() instanceof String ? (String) result.join() : "";
+    }
+
     private static String location(CheckpointStatsSnapshot statistics) {
         return statistics.getLatestRestoredCheckpoint().getExternalPath();
     }
@@ -260,7 +272,7 @@ final class Watch {
     private void endWithJob(long number, Checkpoint one, List<ObjectNode> signals) {
         if (!one.hasEnded) {
             one.hasEnded = true;
-            signals.add(failed(number, one));
+            signals.add(failed(number, reason(one.result)));
         }
     }
 
@@ -268,8 +280,8 @@ final class Watch {
     private void begins(AccessExecutionGraph graph, CheckpointStatsSnapshot statistics, List<Timed> found) {
         unknown(graph)
                 .forEach(
-                        (number, isSavepoint) -> {
-                            String kind = isSavepoint ? "savepoint" : configured;
+                        (number, properties) -> {
+                            String kind = properties.isSavepoint() ? "savepoint" : configured;
                             checkpoints.put(number, new Checkpoint(kind, null));
                             long at = statistics.getHistory().getCheckpointById(number).getTriggerTimestamp();
                             found.add(new Timed(at, -1, begun(number, kind)));
@@ -298,23 +310,22 @@ final class Watch {
                 checkpoint.location = ((CompletedCheckpointStats) one).getExternalPath();
                 signal = completed(one.getCheckpointId(), checkpoint);
             } else {
-                signal = failed(one.getCheckpointId(), checkpoint);
-                if (checkpoint.result == null) {
-                    signal.put("reason", reason(((FailedCheckpointStats) one).getFailureMessage()));
-                }
+                // The answer comes later, and may be that of another request if Flink has triggered one by itself.
+                String reason = reason(((FailedCheckpointStats) one).getFailureMessage());
+                signal = failed(one.getCheckpointId(), reason);
             }
             found.add(new Timed(at, 0, signal));
         }
     }
 
-    private static ObjectNode failed(long number, Checkpoint checkpoint) {
-        return Json.tagged("checkpoint-failed").put("checkpoint", number).put("reason", reason(checkpoint.result));
+    private static ObjectNode failed(long number, String reason) {
+        return Json.tagged("checkpoint-failed").put("checkpoint", number).put("reason", reason);
     }
 
-    /** Why a checkpoint has failed of which only the statistics tell. */
+    /** Why a checkpoint has failed, as the statistics tell: with what a {@code CheckpointException} ends. */
     private static String reason(String message) {
         for (CheckpointFailureReason one : CheckpointFailureReason.values()) {
-            if (message != null && message.contains(one.message()) && Errors.name(one) != null) {
+            if (message != null && message.endsWith(one.message()) && Errors.name(one) != null) {
                 return Errors.name(one);
             }
         }
