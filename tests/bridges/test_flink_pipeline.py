@@ -23,6 +23,7 @@ from conformance.ports import (
     Capability,
     CheckpointBegun,
     CheckpointCompleted,
+    CheckpointFailed,
     CheckpointKind,
     Committed,
     FailureStruck,
@@ -233,3 +234,18 @@ def test_a_job_is_restored_rescaled_and_restarted(jvms, release):
     assert [type(one) for one in signals if type(one) in (FailureStruck, JobRestarted)] == [FailureStruck, JobRestarted]
     failed = [one for one in signals if type(one) is JobTaskChanged and one.state is TaskState.FAILED]
     assert [(one.task, one.cause) for one in failed] == [(3, "task")]
+
+
+@pytest.mark.flink
+def test_a_savepoint_is_complete_of_which_tasks_were_notified_before_the_job_master_was_lost(jvms):
+    skip_without("2.3.0")
+    config = replace(make("keyed", 2, JobSettings(recovery=Recovery.RECOVER_FIRST)), portions=(20, 30))
+    steps = (
+        RUNNING, ("supply", 0, 20), SETTLED, ("fail", "master", 0, "completed"), ("stop_with_savepoint",), DONE, SETTLED
+    )  # fmt: skip
+    run = run_scenario(Program(JOB, jvms["2.3.0"]), config, steps, record=True)
+    signals = [signal for one in run.entries if one.outcome for signal in one.outcome.signals]
+    ends = [one for one in signals if isinstance(one, CheckpointCompleted | CheckpointFailed)]
+    assert [(type(one), one.checkpoint) for one in ends] == [(CheckpointCompleted, 1)]
+    if any(type(one) is JobRestarted for one in signals):  # Flink goes on although the job was stopped
+        assert run.violation is not None
