@@ -48,9 +48,9 @@ import org.apache.flink.streaming.api.operators.StreamOperatorParameters;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 
 /**
- * A whole job on Flink's mini cluster: numbers, and an operator with a coordinator, in a TaskManager each. The coordinator
- * numbers the events that it sends, and its state is how many it has sent. The state of the operator is which it has
- * received.
+ * A whole job on Flink's mini cluster: numbers, and an operator with a coordinator, in a TaskManager each. The
+ * coordinator numbers the events that it sends, and its state is how many it has sent. The state of the operator is
+ * which it has received.
  *
  * <p>The TaskManager of the operator is slow to answer, since an accumulator takes long to serialize for its heartbeat.
  * The coordinator sends event 1. A savepoint begins, and fails since the enumerator of the source fails to take its
