@@ -211,6 +211,19 @@ def test_a_job_that_was_stopped_commits_again(release, how, status, told, tmp_pa
 @pytest.mark.parametrize(
     ("release", "how", "status", "told"),
     [
+        *((release, (), 1, "RUNNING") for release in ("2.3.0", "2.2.1", "1.20.5")),
+        ("2.3.0", ("control",), 0, "CANCELED"),
+    ],
+)
+def test_a_job_that_was_cancelled_runs_on(release, how, status, told, tmp_path):
+    ended, lines = run_job("cancelled-and-lost/CancelInJob.java", release, tmp_path, *how)
+    assert (ended, lines[-1]) == (status, f"the job: {told}")
+    assert "the job, while its task closes: CANCELLING" in lines
+
+
+@pytest.mark.parametrize(
+    ("release", "how", "status", "told"),
+    [
         *((release, (), 239, "caused by UnsupportedOperationException: Still waiting for the leadership.")
           for release in ("2.3.0", "2.2.1", "1.20.5")),
         ("2.3.0", ("control",), 0, "the job master has its leadership again, and the job is RUNNING"),

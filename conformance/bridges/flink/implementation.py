@@ -36,8 +36,8 @@ CHANGE = "FLINK-40016"
 """The ticket of the change that can be laid over a release."""
 PIPELINE_MEMORY = "768m"
 CLUSTER_SECONDS = 60.0
-"""How long an answer of whole jobs may take, whatever the limit of a step: it may have to start a cluster, which takes 5 s
-on an idle machine, and more than 20 at a load of 15."""
+"""How long an answer of whole jobs may take, whatever the limit of a step: it may have to start a cluster, which takes
+5 s on an idle machine, and more than 20 at a load of 15."""
 OPENING_MICROSECONDS, COUNTING_NANOSECONDS = 80_000, 250_000
 """How long the sources of whole jobs take at most to open a split, and how long a count takes for a record."""
 CLASS_PATH_VARIABLE = "CONFORMANCE_FLINK_CLASS_PATH"

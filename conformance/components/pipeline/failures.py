@@ -59,7 +59,7 @@ class Failures:
         """The newest checkpoint when the savepoint failed with which the job was to be stopped: all tasks may be
         restarted because of that, once, until a newer checkpoint completes (FJ14). 0: they may not."""
         self.stop_asked = 0
-        """The newest checkpoint when the job was last asked to stop: those that were pending may fail of that (FJ17)."""
+        """The newest checkpoint when the job was last asked to stop: what was pending may fail of that (FJ17)."""
         self.counted = self.certain = 0
         """How many checkpoints in a row have failed for a reason that counts: at most, and at least."""
         self.must_restart = False

@@ -209,7 +209,7 @@ class Ledger(PortLedger):
         self.threads.begin()
         self.checkpoints.earlier = self.checkpoints.newest
 
-    def stop(self, *operands: object) -> None:
+    def ask_to_stop(self, *operands: object) -> None:
         """Notes that the job is asked to stop with a savepoint."""
         self.act()
         self.failures.asked_to_stop()

@@ -186,7 +186,7 @@ def trigger(port: PipelinePort, ledger: Ledger, kind: str) -> Answer[ports.Trigg
     return port.trigger(CheckpointKind(kind))
 
 
-@step("user", LIVE, when=stoppable, begin=Ledger.stop, learn=Ledger.stop_triggered, weight=1,
+@step("user", LIVE, when=stoppable, begin=Ledger.ask_to_stop, learn=Ledger.stop_triggered, weight=1,
       in_words=triggered_in_words)  # fmt: skip
 def stop_with_savepoint(port: PipelinePort, ledger: Ledger) -> Answer[ports.Triggered]:
     return port.stop_with_savepoint()
