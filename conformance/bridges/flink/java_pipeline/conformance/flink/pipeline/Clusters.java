@@ -40,6 +40,12 @@ final class Clusters {
         return cluster;
     }
 
+    /** The next job does not get this one. */
+    static void drop(MiniCluster cluster) {
+        CLUSTERS.values().remove(cluster);
+        cluster.closeAsync();
+    }
+
     private static MiniCluster start(JobPlan plan, int slots, Configuration options) throws Exception {
         MiniCluster cluster =
                 new MiniCluster(

@@ -10,6 +10,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Predicate;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.core.execution.CheckpointType;
@@ -29,6 +30,8 @@ final class PipelineSubject implements Subject {
     private static final long LOOK_MILLIS = 3;
     /** How long a graph or a checkpoint may take to be there. Each answer has 20 seconds. */
     private static final long THERE_MILLIS = 14_000;
+    /** After so long a request to cancel the job is asked again. */
+    private static final long CANCEL_MILLIS = 4_000;
     /** Who waits gives up when nothing has happened for so long. It says only that it has not come to that. */
     private static final long PATIENCE_MILLIS = 2_000;
     /** The same while tasks are deployed and opened, of which nothing is heard for long on a machine that is busy. */
@@ -90,10 +93,7 @@ final class PipelineSubject implements Subject {
             case "fault":
                 return fault(arguments);
             case "cancel":
-                listen();
-                if (isLive()) {
-                    cluster.cancelJob(id).get();
-                }
+                cancel();
                 return null;
             case "stop_with_savepoint":
                 return stop();
@@ -399,6 +399,23 @@ final class PipelineSubject implements Subject {
 
     // ---- the end
 
+    /** A request is asked again that is lost with the job master, or has failed since the job has ended meanwhile. */
+    private void cancel() throws Exception {
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(THERE_MILLIS);
+        listen();
+        while (isLive()) {
+            try {
+                cluster.cancelJob(id).get(CANCEL_MILLIS, TimeUnit.MILLISECONDS);
+                return;
+            } catch (TimeoutException | ExecutionException lost) {
+                if (System.nanoTime() > end) {
+                    throw lost;
+                }
+                listen();
+            }
+        }
+    }
+
     private void release() throws Exception {
         if (isReleased) {
             return;
@@ -423,8 +440,10 @@ final class PipelineSubject implements Subject {
     void abandon() {
         try {
             release();
-        } catch (Exception left) {
-            throw new IllegalStateException("the job before was not released", left);
+        } catch (Exception left) { // it may still have its slots, and the next job is not about that
+            isReleased = true;
+            job.forget();
+            Clusters.drop(cluster);
         }
     }
 }
