@@ -104,9 +104,10 @@ class JobStates(TaskStates):
             at_once(self.writer.complete_future(future, ids))
 
     def break_promise(self, channel: ChannelInfo, checkpoint: int) -> None:
-        """writer.md W10. The output state that was promised does not come."""
+        """writer.md W10. The output state that was promised does not come, also because the task has ended: behind it
+        waits that the subtask has closed, and for that the others of the executor."""
         future = self.promised.pop((channel, checkpoint), None)
-        if future is not None and not self.closed:
+        if future is not None:
             at_once(self.writer.fail_future(future, CheckpointReason.DECLINED))
 
     def contents(self, checkpoint: int) -> tuple[Stored, Stored]:

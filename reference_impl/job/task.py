@@ -224,6 +224,11 @@ class JobOutputs(Outputs):
         for one in self.partitions:
             await one.time_out(checkpoint)
 
+    def give_up(self) -> None:
+        """J11. The task has ended before its time."""
+        for one in self.partitions:
+            one.give_up()
+
     def has_room(self, most: int) -> bool:
         """J3. Whether records can be sent."""
         return False not in [one.has_room(most) for one in self.partitions]
@@ -458,6 +463,12 @@ class JobTask(RestoringTask):
         """J11. It is made to fail."""
         if not self.is_over():
             await self.end(TaskState.FAILED, cause)
+
+    async def end(self, state: TaskState, cause: str = "") -> None:
+        """J11. It is over. If it has not finished, its subpartitions are given up."""
+        await super().end(state, cause)
+        if state is not TaskState.FINISHED:
+            self.outputs.give_up()
 
     async def reach(self, point: FailurePoint, checkpoint: int) -> None:
         """J11. Something may be made to fail here. Raises: PortError RELEASED if it was this task."""

@@ -104,6 +104,12 @@ class ResultPartition:
         self.abort(checkpoint)
         await self.broadcast(CancelMarker(checkpoint))
 
+    def give_up(self) -> None:
+        """J11, subpartition.md S26. The output state that was promised does not come: the executor may have promises
+        of others behind it (Flink: `PipelinedSubpartition.release`)."""
+        for subpartition in self.subpartitions:
+            subpartition.fail_channel_state_future()
+
     def abort(self, checkpoint: int) -> None:
         """J8. Nobody waits for the output state of the checkpoint any more (Flink: `abortCheckpoint`)."""
         for subpartition in self.subpartitions:

@@ -5,8 +5,21 @@ from __future__ import annotations
 import pytest
 
 from conformance.components import COMPONENTS
+from conformance.components.pipeline import steps
+from conformance.components.pipeline.config import make
 from conformance.driver import Program, Run, run_scenario
-from conformance.ports import CheckpointCompleted, JobCheckpoint, JobTaskChanged, TaskState, find_implementation
+from conformance.ports import (
+    CheckpointCompleted,
+    FailurePoint,
+    FailureTarget,
+    JobCheckpoint,
+    JobSettings,
+    JobTaskChanged,
+    Recovery,
+    TaskState,
+    find_implementation,
+)
+from reference_impl.job.task import JobTask
 from tests.scenarios.named_jobs import NAMED, TOPOLOGIES
 
 PIPELINE = COMPONENTS["pipeline"]
@@ -63,3 +76,21 @@ def test_each_topology_is_restored_with_fewer_more_and_as_many_subtasks():
 def test_a_named_scenario_finds_a_bug_that_released_flink_had(name: str, bug: str):
     run = run_of(name, f"known-bug:{bug}")
     assert run.violation is not None
+
+
+def test_a_task_that_fails_keeps_no_promise_open_on_which_another_region_waits(monkeypatch: pytest.MonkeyPatch):
+    """pipeline.md J11, subpartition.md S26. The tasks of two regions share a channel state file, and one fails behind
+    its timeoutable barrier. It leaves the file only once nothing of it waits for output state that was promised."""
+    settings = JobSettings(workers=2, recovery=Recovery.IN_MEMORY, sharing=2, regions=True, alignment_timeout=10)
+    config = make("separate", 1, settings, faults=True)
+    moves = [
+        steps.supply(0, 1),
+        steps.supply(0, 1),
+        steps.fail(FailureTarget.TASK.value, 0, FailurePoint.BETWEEN_CUTS.value),
+    ]
+    program = Program(PIPELINE, find_implementation("reference"))
+    assert run_scenario(program, config, moves).violation is None
+    monkeypatch.delattr(JobTask, "end")
+    violation = run_scenario(program, config, moves).violation
+    assert violation is not None
+    assert violation.property.slug == "every-checkpoint-ends"
