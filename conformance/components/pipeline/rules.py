@@ -300,7 +300,7 @@ _said("a-job-is-restarted-only-after-failures", "I-57", "Tasks are restarted aft
 
 
 _said("a-job-that-was-stopped-is-not-restarted", "I-106", "Once the savepoint is complete with which a job is"
-      " stopped, a failure lets the job fail.", JobRestarted, JobOver, tickets=("FLINK-26783",),
+      " stopped, a failure lets the job fail.", JobRestarted, JobTaskChanged, JobOver, tickets=("FLINK-26783",),
       when=lambda ledger, seen: ledger.stopped and ledger.status is JobStatus.FAILED)  # fmt: skip
 
 
