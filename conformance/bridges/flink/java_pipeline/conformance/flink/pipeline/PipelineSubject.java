@@ -28,7 +28,7 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Obje
 final class PipelineSubject implements Subject {
 
     private static final long LOOK_MILLIS = 3;
-    /** How long a graph or a checkpoint may take to be there. Each answer has 20 seconds. */
+    /** How long a graph or a checkpoint may take to be there. Each answer has a minute. */
     private static final long THERE_MILLIS = 14_000;
     /** After so long a request to cancel the job is asked again. */
     private static final long CANCEL_MILLIS = 4_000;
