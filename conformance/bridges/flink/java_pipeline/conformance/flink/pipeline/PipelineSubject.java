@@ -28,6 +28,8 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Obje
 final class PipelineSubject implements Subject {
 
     private static final long LOOK_MILLIS = 3;
+    /** While Flink writes statistics, whoever asks for them has older ones: so often they are asked for again. */
+    private static final int LOOKS = 5;
     /** How long a graph or a checkpoint may take to be there. Each answer has a minute. */
     private static final long THERE_MILLIS = 14_000;
     /** After so long a request to cancel the job is asked again. */
@@ -153,6 +155,11 @@ final class PipelineSubject implements Subject {
         AccessExecutionGraph graph = graph();
         job.takeSignals().forEach(signals::add);
         watch.look(graph, replaced).forEach(signals::add);
+        for (int again = 0; !committed.isEmpty() && watch.isBehind() && again < LOOKS; again++) {
+            Thread.sleep(LOOK_MILLIS);
+            graph = graph();
+            watch.look(graph, replaced).forEach(signals::add);
+        }
         committed.forEach(signals::add);
         job.restores(watch.newestCompleted() > 0);
         if (watch.isOver()) {

@@ -146,6 +146,11 @@ final class Watch {
         return checkpoints.values().stream().anyMatch(one -> !one.hasEnded);
     }
 
+    /** Whether the statistics are older than a notice: a task was told that one is complete which they call pending. */
+    boolean isBehind() {
+        return checkpoints.entrySet().stream().anyMatch(one -> !one.getValue().hasEnded && noticed.test(one.getKey()));
+    }
+
     /** How many checkpoints are pending. Flink counts savepoints, too. */
     int pending() {
         return (int) checkpoints.values().stream().filter(one -> !one.hasEnded).count();
