@@ -33,7 +33,7 @@ PYTEST      := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs flink-pipeline flink-causes lint format docs coverage release pace bench kill-matrix likely-causes reach episodes episodes-spark faults domains ablation hunt suite-mutants hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example campaign-bugs campaign-nightly
+.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs flink-pipeline flink-searches flink-causes lint format docs coverage release pace bench kill-matrix likely-causes reach episodes episodes-spark faults domains ablation hunt suite-mutants hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example campaign-bugs campaign-nightly
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -123,6 +123,10 @@ findings: venv ## every finding in the released Flink, one line each, into repor
 flink-pipeline: jdk venv ## chains of restores of whole jobs on the released Flink, into reports/; takes an hour
 	$(BIN)/python -m conformance.bridges.flink fetch 2.3.0 2.2.1
 	$(BIN)/python -m building.flink_pipeline --report reports/flink-pipeline.md
+
+flink-searches: jdk venv ## each component of each release, 20,000 scenarios with each of three seeds, into reports/; hours
+	$(BIN)/python -m conformance.bridges.flink fetch 2.3.0 2.2.1 1.20.5
+	$(BIN)/python -m building.flink_searches --report reports/flink-searches.md || [ $$? -eq 1 ]
 
 flink-causes: jdk venv ## what tasks of the released Flink fail of, in 1,200 episodes, into reports/; takes half an hour
 	$(BIN)/python -m conformance.bridges.flink fetch 2.3.0 2.2.1

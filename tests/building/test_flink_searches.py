@@ -1,0 +1,101 @@
+"""Long searches of Flink: what was found is kept and counted, and a new failure is shown with its scenario."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from itertools import product
+from pathlib import Path
+
+from building import flink_searches
+from building.flink_searches import PORTION, SEARCHES, Engine, Failed, Portion, Wanted, page, read, run
+from conformance.ports import find_implementation
+
+ENGINE = "known-bug:B-01"
+FLINK = "flink-component@2.3.0"
+LEAK = ("after-release-nothing-is-held", "leaked", "resources")
+
+
+def portion(seed: str, first: int, *failed: Failed, unexercised: tuple[str, ...] = ()) -> Portion:
+    """A portion of the gate of a released Flink, in which some scenarios have failed."""
+    return Portion("now", FLINK, "gate", seed, first, first + PORTION, PORTION, 7 * PORTION, failed, unexercised)
+
+
+def test_each_component_is_searched_with_each_seed_before_the_next_portion() -> None:
+    wanted = Wanted({"a": ("deque", "gate"), "b": ("gate",)}, ("x", "y"), PORTION + 1)
+    pairs = [("a", "deque"), ("a", "gate"), ("b", "gate")]
+    numbers = [(0, PORTION), (PORTION, PORTION + 1)]
+    assert list(wanted.places()) == [
+        (*pair, seed, *some) for some, seed, pair in product(numbers, ("x", "y"), pairs)
+    ]  # fmt: skip
+
+
+def test_a_failure_that_nobody_knows_has_a_scenario_and_is_searched_once(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(flink_searches, "load_known_failures", lambda file: ())
+    wanted = Wanted({ENGINE: ("subpartition",)}, ("x",), 12)
+    (found,) = run(wanted, "now", tmp_path)
+    assert found.scenarios == 12
+    assert found.failed
+    assert all(not one.known and '"steps"' in one.scenario for one in found.failed)
+    assert "a-poll-fails-if-the-producer-has-failed" in found.unexercised
+    assert list(run(wanted, "now", tmp_path)) == []
+    assert read(tmp_path, "now") == [found]
+    assert read(tmp_path, "other") == []
+
+
+def test_what_is_known_is_not_reduced(monkeypatch) -> None:
+    with closing(find_implementation(ENGINE)) as implementation:
+        monkeypatch.setattr(Engine, "standing", lambda self, component: Knowing())
+        found = Engine(ENGINE, implementation, ()).search("now", "subpartition", "x", 0, 12)
+    assert found.failed
+    assert all(one.known == "it is so" and not one.scenario for one in found.failed)
+
+
+class Knowing:
+    """Says of each failure that it is known."""
+
+    reason = "it is so"
+
+    @property
+    def known(self) -> Knowing:
+        return self
+
+    def __contains__(self, signature: object) -> bool:
+        return True
+
+    def __getitem__(self, signature: object) -> Knowing:
+        return self
+
+
+def test_a_line_that_was_cut_off_is_searched_again(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(flink_searches, "load_known_failures", lambda file: ())
+    wanted = Wanted({ENGINE: ("subpartition",)}, ("x", "y"), 2)
+    first, second = run(wanted, "now", tmp_path)
+    file = tmp_path / SEARCHES
+    file.write_bytes(file.read_bytes().rstrip()[:-20])
+    assert read(tmp_path, "now") == [first]
+    assert list(run(wanted, "now", tmp_path)) == [second]
+    assert read(tmp_path, "now") == [first, second]
+
+
+def test_the_page_counts_by_seed_and_says_what_is_new_and_what_is_missing() -> None:
+    wanted = Wanted({FLINK: ("gate",)}, ("x", "y"), 2 * PORTION)
+    text = page(wanted, [
+        portion("x", 0, Failed(*LEAK, 3, 17, known="a leak"), unexercised=("a", "b")),
+        portion("y", 0, Failed(*LEAK, 2, 4, known="a leak"), Failed("a", "lost", "poll", 1, 9, "", "no!", "{}"),
+                unexercised=("b", "c")),
+    ])  # fmt: skip
+    assert "2,000 scenarios were run, with 14,000 steps. 2,000 are missing" in text
+    assert f"| gate | {FLINK} | 2,000 | 6 | 1 | **1** | `b` |" in text
+    assert f"### gate: `a` on {FLINK}\n\nClass lost, at `poll`. no!\n\n```json\n{{}}\n```" in text
+    assert f"| gate | {FLINK} | `{LEAK[0]}` | leaked | 3 | 2 | 5 |" in text
+    assert (
+        f"| gate | {FLINK} | `data-in-front-of-a-barrier-is-written-once-in-every-channel` | duplicated | - | - | - |"
+        in text
+    )
+
+
+def test_a_page_of_nothing_says_so() -> None:
+    text = page(Wanted({FLINK: ("deque",)}, ("x",), 10), [])
+    assert "0 scenarios were run, with 0 steps. 10 are missing" in text
+    assert f"| deque | {FLINK} | 0 | 0 | 0 | - | - |" in text
+    assert "None." in text
