@@ -16,6 +16,7 @@ from conformance.scenarios import Scenario
 ONE_IN = 20
 OPERATION = "replay"
 """The operation in the signature of such a finding. Differences at different operations count as one finding."""
+OWED = "the same steps must have the same outcomes every time"
 
 
 def is_audited(text: str) -> bool:
@@ -42,6 +43,5 @@ def audit(program: Program, scenario: Scenario, run: Run) -> tuple[Signature, Fa
         where = f"in one run {told[0] or 'no property'} failed, in the other {told[1] or 'no property'}"
     else:
         return None
-    owed = "the same steps must have the same outcomes every time"
     signature = ANSWERS, FailureClass.PROTOCOL.value, OPERATION
-    return signature, Failure(scenario, owed, f"they had different outcomes: {where}")
+    return signature, Failure(scenario, OWED, f"they had different outcomes: {where}")

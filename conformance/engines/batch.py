@@ -4,7 +4,8 @@ The search draws and runs the scenario on the reference, and records the calls. 
 one outcome for each call. Then it runs the scenario again, with the same ledger and the same properties, on a port that
 takes its results from the list of outcomes. Operations of threads are sent whole, one after the other. If the ledger,
 which has learned from these outcomes, would make another call than the one that was sent, the search runs the scenario
-again step by step. It does the same with every scenario that shows a violation, before it reports the violation.
+again step by step. It does the same with every scenario that shows a violation, before it reports the violation. If
+nothing is wrong step by step, the implementation has other outcomes in one message, which is a finding too.
 """
 
 from __future__ import annotations
@@ -12,7 +13,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conformance.driver import Interrupt, Program, Run, Violation, as_error, run_scenario, unexpected
+from conformance.driver import (
+    Broken,
+    FailureClass,
+    Interrupt,
+    Program,
+    Run,
+    Violation,
+    as_error,
+    run_scenario,
+    unexpected,
+)
+from conformance.engines.audit import OPERATION, OWED
 from conformance.engines.patience import PATIENCE
 from conformance.engines.search import LENGTH, Search
 from conformance.ports import (
@@ -134,30 +146,34 @@ class Messenger:
     def judge(self, scenario: Scenario, record: bool = False) -> Run:
         """Send the calls of the scenario, and judge it by the outcomes.
 
-        A crash or a hang is a finding even if the second run, step by step, passes. After as many hangs as a search has
-        patience for, no more scenarios are sent whole: the program may not know these messages.
+        What is wrong is a finding even if the second run, step by step, passes: a crash or a hang as such, a violation
+        since both ways must have the same outcomes. After as many hangs as a search has patience for, no more scenarios
+        are sent whole: the program may not know these messages.
         """
         if self._batch is None:
             return run_scenario(self.program, scenario.config, scenario.steps, record)
         component = self.program.component
         config = component.port_config(scenario.config)
-        lost: Violation | None = None
+        otherwise: Violation | None = None
+        """What is wrong although the second run passes."""
         try:
             outcomes = self._batch(component.name, config, tuple(self._calls))
             script = _Script(self._calls, outcomes)
             run = run_scenario(self.program.made_by(script.port), scenario.config, scenario.steps, record)
+            if run.violation is not None:
+                otherwise = _unlike(self.program, run.violation)
         except _Departed:
             run = None
         except PortError as error:
             run = None
             if error.kind in (ErrorKind.CRASHED, ErrorKind.HUNG):
-                lost = unexpected(self.program.answers, as_error(error), (NEW,))
+                otherwise = unexpected(self.program.answers, as_error(error), (NEW,))
             self._hung += error.kind is ErrorKind.HUNG
             if self._hung >= PATIENCE["hung"]:
                 self._batch = None
         if run is None or run.violation is not None:
             run = run_scenario(self.program, scenario.config, scenario.steps, record)
-            run.violation = run.violation or lost
+            run.violation = run.violation or otherwise
         return run
 
     def run(self, scenario: Scenario) -> Run:
@@ -165,6 +181,14 @@ class Messenger:
         self.forget()
         run_scenario(self.local, scenario.config, scenario.steps)
         return self.judge(scenario, record=True)
+
+
+def _unlike(program: Program, violation: Violation) -> Violation:
+    """Returns what is wrong if a violation shows in one message, and step by step none does."""
+    observed = (
+        f"in one message {violation.property.slug} failed ({violation.broken.observed}), step by step no property"
+    )
+    return Violation(program.answers, Broken(FailureClass.PROTOCOL, OWED, observed), (OPERATION,))
 
 
 def noting(factory: Factory, calls: list[Call]) -> Callable[[Any], Any]:

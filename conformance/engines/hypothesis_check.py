@@ -14,6 +14,7 @@ from hypothesis.errors import Flaky
 from hypothesis.stateful import run_state_machine_as_test
 
 from conformance.driver import ANSWERS, Broken, FailureClass, Interrupt, Program, Run, Violation, World
+from conformance.engines.audit import OPERATION, OWED
 from conformance.engines.check import Check, Progress, reduce_failures
 from conformance.engines.divergence import Differ
 from conformance.engines.interruption import NEVER, Interruption
@@ -100,8 +101,8 @@ def check_with_hypothesis(
             machine.last, seen = failing
             failure = seen.signature, seen.broken
     except Flaky:
-        owed, observed = "the same steps must have the same outcomes every time", "they had different outcomes"
-        failure = (ANSWERS, FailureClass.PROTOCOL.value, "replay"), Broken(FailureClass.PROTOCOL, owed, observed)
+        broken = Broken(FailureClass.PROTOCOL, OWED, "they had different outcomes")
+        failure = (ANSWERS, FailureClass.PROTOCOL.value, OPERATION), broken
     tally = counter.tally()
     if failure is not None:
         assert machine.last is not None
