@@ -40,7 +40,11 @@ def test_the_doctor_finds_nothing_wrong():
     assert [one for one in examine(lambda: JsonLinesImplementation([NODE, str(ADAPTER)])) if one.wrong] == []
 
 
-@pytest.mark.parametrize("component", OFFERED)
+@pytest.mark.parametrize(
+    "component",
+    # By default a gate is tried with the bugs below.
+    [pytest.param(one, marks=[pytest.mark.slow] * (one == "gate")) for one in OFFERED],
+)
 def test_the_example_conforms(example, component):
     program = Program(COMPONENTS[component], example)
     result = check(program, SCENARIOS, "node")

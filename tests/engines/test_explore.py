@@ -35,7 +35,10 @@ SMALL = [
     ("recovered-channel", {}),
     ("assignment", {"rescales": 1, "questions": 1}),
     ("gate", {"gates": '[["remote"]]', "elements": 1, "recovery": "recover-first", "interleaving": "whole"}),
-    ("gate", {"gates": '[["local"]]', "elements": 1, "recovery": "in-memory", "barriers": 0, "checkpoints": 0}),
+    pytest.param(
+        "gate", {"gates": '[["local"]]', "elements": 1, "recovery": "in-memory", "barriers": 0, "checkpoints": 0},
+        marks=pytest.mark.slow(reason="by default a gate is explored with a remote channel"),
+    ),
     pytest.param(
         "gate", {"gates": '[["remote"]]', "elements": 1, "recovery": "pushed", "interleaving": "whole"},
         marks=pytest.mark.slow(reason="as many states as the others together"),

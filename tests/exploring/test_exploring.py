@@ -68,7 +68,8 @@ def test_two_processes_find_the_same(tmp_path):
     assert compared(many) == compared(by_one_process(*SUBPARTITION))
 
 
-@pytest.mark.parametrize("level", [0, pytest.param(7, marks=pytest.mark.slow)])
+@pytest.mark.slow  # explorations in processes of their own; what a kill leaves behind is tried by default
+@pytest.mark.parametrize("level", [0, 7])
 def test_an_exploration_that_was_killed_goes_on(tmp_path, level):
     command = [sys.executable, "-m", "tests.exploring.killed", str(tmp_path), str(level)]
     ended = subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)

@@ -49,8 +49,8 @@ def connect():
 @pytest.mark.parametrize(
     ("what", "depth"),
     [
-        pytest.param(DEQUE, None, id="deque"),
-        # Many tasks explore these scopes in test_exploring.py, with the same tables.
+        # A JVM; processes explore these scopes in test_exploring.py, with the same tables.
+        pytest.param(DEQUE, None, id="deque", marks=pytest.mark.slow),
         pytest.param(SUBPARTITION, 4, id="subpartition", marks=pytest.mark.slow),
         pytest.param(EXCHANGES, 4, id="exchanges", marks=pytest.mark.slow),
         pytest.param(EVERY_PAUSE, 4, id="every-pause", marks=pytest.mark.slow),
