@@ -33,15 +33,22 @@ def audit(program: Program, scenario: Scenario, run: Run) -> tuple[Signature, Fa
         return None
     if not run.entries:
         run = run_scenario(program, scenario.config, scenario.steps, record=True)
-    again = run_scenario(program, scenario.config, scenario.steps, record=True)
+    observed = unlike(run, run_scenario(program, scenario.config, scenario.steps, record=True))
+    if observed is None:
+        return None
+    return (ANSWERS, FailureClass.PROTOCOL.value, OPERATION), Failure(scenario, OWED, observed)
+
+
+def unlike(run: Run, again: Run) -> str | None:
+    """Returns how two recorded runs of one scenario differ; None if they do not."""
     difference = first_difference(run, again)
     if difference is not None:
         index, operation, field = difference
-        where = f"step {index + 1} ({operation}) differs in {field}"
-    elif (run.violation and run.violation.signature) != (again.violation and again.violation.signature):
-        told = [None if one.violation is None else one.violation.property.slug for one in (run, again)]
-        where = f"in one run {told[0] or 'no property'} failed, in the other {told[1] or 'no property'}"
-    else:
+        return f"they had different outcomes: step {index + 1} ({operation}) differs in {field}"
+    if (run.violation and run.violation.signature) == (again.violation and again.violation.signature):
         return None
-    signature = ANSWERS, FailureClass.PROTOCOL.value, OPERATION
-    return signature, Failure(scenario, OWED, f"they had different outcomes: {where}")
+    told = [None if one.violation is None else one.violation.property.slug for one in (run, again)]
+    return (
+        f"they had different outcomes: in one run {told[0] or 'no property'} failed, in the other "
+        f"{told[1] or 'no property'}"
+    )

@@ -8,8 +8,19 @@ from enum import StrEnum
 from pathlib import Path
 
 from conformance.components import COMPONENTS
-from conformance.driver import Component, Components, Program, Violation, run_scenario
+from conformance.driver import (
+    Broken,
+    Component,
+    Components,
+    FailureClass,
+    Program,
+    Run,
+    Violation,
+    run_scenario,
+)
 from conformance.engines.apart import Apart, violation, violation_of
+from conformance.engines.audit import OPERATION, OWED, unlike
+from conformance.engines.batch import recording
 from conformance.engines.worker import Ended
 from conformance.ports import Capability, Implementation, offered_components
 from conformance.scenarios import MOST_SCENARIO_BYTES, Entry, History, Scenario, decode_scenario, read_text
@@ -47,6 +58,8 @@ def replay(
 
     FAILED: a property does not hold. NOT APPLICABLE: the implementation does not offer the component, the property in
     the finding of the scenario does not apply, or no step was enabled. FIXED: every property that applies held.
+
+    If the finding may be that the same steps had different outcomes, the scenario is run twice.
     """
     component = components[scenario.component]
     if scenario.component not in offered_components(implementation):
@@ -63,10 +76,13 @@ def replay(
         follow(program)
     run = run_scenario(program, scenario.config, scenario.steps, record=True)
     history = History(scenario, run.entries)
-    if run.violation is not None:
-        return Replay(ReplayVerdict.FAILED, str(run.violation), history, component, run.violation)
     meant = scenario.finding.property if scenario.finding is not None else None
     judged = component.meant(meant) if meant is not None else ()
+    failed = run.violation
+    if failed is None and program.answers in judged and _is_of_the_protocol(scenario):
+        failed = _in_another_run(program, scenario, run)
+    if failed is not None:
+        return Replay(ReplayVerdict.FAILED, str(failed), history, component, failed)
     if meant is not None and not any(one.slug in program.places for one in judged):
         if not judged:
             reason = f"this suite has no property {meant!r}"
@@ -77,6 +93,25 @@ def replay(
     if scenario.steps and not run.performed:
         return Replay(ReplayVerdict.NOT_APPLICABLE, "no step of the scenario was enabled", history, component)
     return Replay(ReplayVerdict.FIXED, "every property that applies held", history, component)
+
+
+def _is_of_the_protocol(scenario: Scenario) -> bool:
+    return scenario.finding is not None and scenario.finding.failure_class == FailureClass.PROTOCOL.value
+
+
+def _in_another_run(program: Program, scenario: Scenario, run: Run) -> Violation | None:
+    """Run a scenario again, in one message if the implementation takes whole scenarios. Returns what is wrong if that
+    differs from the first run, in which nothing was wrong."""
+    if scenario.config.interleaving == "whole":
+        again = recording(program)(scenario)
+    else:
+        again = run_scenario(program, scenario.config, scenario.steps, record=True)
+    if again.violation is not None and again.violation.signature[2] == OPERATION:
+        return again.violation
+    observed = unlike(run, again)
+    if observed is None:
+        return None
+    return Violation(program.answers, Broken(FailureClass.PROTOCOL, OWED, observed), (OPERATION,))
 
 
 def _replay_apart(scenario: Scenario, implementation: Apart, program: Program) -> Replay:

@@ -120,7 +120,10 @@ def _what_failed(report: Report, story: Story) -> str:
             f"was run again ({report.replay.verdict.value}: {cell(report.replay.reason)}), so the implementation does "
             "not give the same results every time."
         )
-    where = "before the first step" if story.divergent is None else _place(story.divergent, story)
+    if story.divergent is not None:
+        where = _place(story.divergent, story)
+    else:
+        where = "after the steps below" if story.steps else "before the first step"
     broken = report.replay.violation.property
     text = f"**{name}** breaks this property {where}:\n\n> {broken.statement}"
     if broken.slug != found.slug:

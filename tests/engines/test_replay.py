@@ -8,11 +8,15 @@ import pytest
 
 from conformance.components import COMPONENTS
 from conformance.components.subpartition import SubpartitionScenarioConfig
-from conformance.engines import replay
+from conformance.driver import ANSWERS, Program
+from conformance.engines import check, replay
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import Capability, find_implementation
 from conformance.scenarios import Finding, Scenario, decode_scenario, encode_history
+from tests.engines.far import FarAway
 from tests.engines.halves import MINIMAL, tried
+from tests.engines.test_audit import Counts, without_resources
+from tests.engines.test_batch import Distorting
 from tests.implementations import With
 from tests.reporting.test_plain_words import PYTHON, RIDDLE, texts
 
@@ -56,6 +60,24 @@ def test_nothing_enabled_is_not_applicable_but_an_empty_scenario_is_a_run():
     assert replay(idle, find_implementation("reference")).verdict is ReplayVerdict.NOT_APPLICABLE
     empty = Scenario(PRIORITY.component, PRIORITY.config, ())
     assert replay(empty, find_implementation("reference")).verdict is ReplayVerdict.FIXED
+
+
+def test_evidence_of_outcomes_that_are_not_the_same_every_time_is_run_twice():
+    found = next(
+        one for one in check(Program(COMPONENTS["subpartition"], without_resources(Counts)), 40, "audit").found
+    )
+    seen = replay(found.scenario, without_resources(Counts))
+    assert seen.violation is not None
+    assert seen.violation.signature == found.signature == (ANSWERS, "protocol", "replay")
+    assert seen.reason.endswith("(resources) differs in value")
+    assert replay(found.scenario, find_implementation("reference")).verdict is ReplayVerdict.FIXED
+
+
+def test_evidence_that_only_one_message_shows_is_sent_in_one_message():
+    far = Distorting("reference", "deque")
+    found = check(Program(COMPONENTS["deque"], far), 1, "0").found[0]
+    assert replay(found.scenario, far).verdict is ReplayVerdict.FAILED
+    assert replay(found.scenario, FarAway("reference", "deque")).verdict is ReplayVerdict.FIXED
 
 
 @pytest.mark.parametrize("path", [tried(MINIMAL, path.stem, path) for path in CORPUS])
