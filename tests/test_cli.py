@@ -52,6 +52,16 @@ def test_check_of_a_known_bug_finds_it_and_its_report_replays(tmp_path, capsys):
     assert "FIXED on reference" in capsys.readouterr().out
 
 
+def test_what_is_shrunk_says_what_it_shows_and_not_what_the_file_said(tmp_path):
+    short = tmp_path / "short.json"
+    assert run("shrink", "tests/corpus/B-S204.json", "--implementation", "known-bug:B-S9", "-o", str(short)) == 1
+    assert json.loads(short.read_text())["finding"] == {
+        "property": "sequence-numbers-have-no-gaps",
+        "failure_class": "protocol",
+        "implementation": "known-bug:B-S9",
+    }
+
+
 def test_two_implementations_stand_side_by_side(capsys):
     names = ["--implementation", "reference", "--implementation", "reference-recover-first"]
     assert run("check", *SMALL, *names) == 0

@@ -32,7 +32,7 @@ from conformance.engines.reduce import BUDGET, Reduction
 from conformance.engines.replay import ReplayVerdict, read_scenario
 from conformance.ports import Limits, find_implementation
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
-from conformance.scenarios import Scenario, encode_scenario, scenario_id
+from conformance.scenarios import Finding, Scenario, encode_scenario, scenario_id
 from conformance.scenarios.reading import decode_json, read_bytes
 
 
@@ -104,7 +104,7 @@ def shrink(
         program = followed(Program(COMPONENTS[scenario.component], implementation))
         try:
             reduction = Reduction(program, scenario, *_before(path, scenario))
-            better = _Keeper(output, scenario, reduction)
+            better = _Keeper(output, _finding(scenario, reduction, named), reduction)
             reduction.better = better.keep
             try:
                 reduction.go_on(budget - reduction.spent)
@@ -125,6 +125,16 @@ def shrink(
     return VIOLATION
 
 
+def _finding(scenario: Scenario, reduction: Reduction, implementation: str) -> Finding | None:
+    """Return what the scenario shows now, which need not be what the file says; None if the file says nothing."""
+    said = scenario.finding
+    if said is None:
+        return None
+    slug, failure_class, _ = reduction.signature
+    same = (said.property, said.failure_class) == (slug, failure_class)
+    return Finding(slug, failure_class, implementation, said.ticket if same else "")
+
+
 class _Progress(Struct, frozen=True):
     """The content of the file beside a scenario that is being reduced."""
 
@@ -139,13 +149,13 @@ class _Progress(Struct, frozen=True):
 class _Keeper:
     """Writes the best scenario to its file, and the progress of the reduction to a file beside it."""
 
-    def __init__(self, output: Path | None, scenario: Scenario, reduction: Reduction) -> None:
+    def __init__(self, output: Path | None, finding: Finding | None, reduction: Reduction) -> None:
         self._output = output
-        self._finding = scenario.finding
+        self._finding = finding
         self._reduction = reduction
 
     def named(self, scenario: Scenario) -> Scenario:
-        """Return the scenario with the finding of the original one."""
+        """Return the scenario with the finding."""
         return Scenario(scenario.component, scenario.config, scenario.steps, self._finding)
 
     def keep(self, scenario: Scenario) -> None:
