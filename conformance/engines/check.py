@@ -124,7 +124,10 @@ def search_range(
     """Run the random scenarios with these numbers, until the implementation has crashed or hung too often (`PATIENCE`).
 
     `spent`: the classes of earlier failures, which count too. `differ` compares every run with its baseline.
+    Nothing is run if the implementation understands no configuration of the component.
     """
+    if not program.configs:
+        return Tally()
     search, counter = searching(program), Counter(program)
     patience = Patience(spent)
     for done, (number, text) in enumerate(numbered_seeds(seed, program.component.name, numbers)):

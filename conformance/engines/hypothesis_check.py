@@ -20,7 +20,7 @@ from conformance.engines.divergence import Differ
 from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.machine import state_machine
 from conformance.engines.search import LENGTH
-from conformance.engines.tally import Counter, Failure, Signature
+from conformance.engines.tally import Counter, Failure, Signature, Tally
 from conformance.scenarios import Scenario, Step
 
 
@@ -65,7 +65,10 @@ def check_with_hypothesis(
     """Check a component. The result has at most one violation: Hypothesis stops at the first one and shrinks it.
 
     The shrunk scenario is then reduced like any other. An interruption ends Hypothesis after the example that it runs.
+    Nothing is run if the implementation understands no configuration of the component.
     """
+    if not program.configs:
+        return Check(program, Tally(), (), None if differ is None else differ.conclude(interruption))
     counter = Counter(program)
     machine = state_machine(program)
     done = 0

@@ -11,7 +11,7 @@ from conformance.engines import Check, Standing
 from conformance.engines.causes import Cause
 from conformance.models.words import many
 from conformance.ports import Implementation
-from conformance.reporting.claims import claims_remarks
+from conformance.reporting.claims import claims_remarks, idle_remarks
 from conformance.reporting.divergences import divergence_remarks
 from conformance.reporting.exercise import exercise_remarks
 from conformance.reporting.known import standing_remarks
@@ -50,6 +50,7 @@ def verdicts_of_check(everybody: Sequence[Checked], asked: int, reports: Path | 
     tried = tuple(tried_in_check(one.name, one.checks, one.causes, one.standing) for one in everybody)
     remarks = [*exercise_remarks(every), *divergence_remarks(every)]
     remarks += claims_remarks(tried)
+    remarks += [remark for one in everybody for remark in idle_remarks(one.name, one.checks)]
     remarks += [Remark(line) for line in interruption_lines(everybody, asked)]
     for one in tried:
         remarks += standing_remarks(one.label, one.standing)

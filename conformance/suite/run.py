@@ -33,7 +33,7 @@ from conformance.ports import (
 )
 from conformance.relations import RELATIONS, Relation, Subject, attempt
 from conformance.relations.apart import RelationWorker
-from conformance.reporting.claims import claims_remarks
+from conformance.reporting.claims import claims_remarks, idle_remarks
 from conformance.reporting.columns import column_of_check, untested
 from conformance.reporting.ctrf import write_ctrf
 from conformance.reporting.page import check_index
@@ -292,7 +292,8 @@ class ConformancePlugin:
 
     def _verdicts(self, reports: Path | None = None) -> Verdicts:
         tried = tuple(one.tried for one in self._results)
-        return Verdicts(tried, (*self._relations_remarks(), *claims_remarks(tried)), reports)
+        idle = [remark for one in self._results for remark in idle_remarks(one.tried.name, one.checks)]
+        return Verdicts(tried, (*self._relations_remarks(), *claims_remarks(tried), *idle), reports)
 
     def _relations_remarks(self) -> Iterator[Remark]:
         """Yield what is said of the relations that do not hold."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from conformance.components import COMPONENTS
 from conformance.driver import ANSWERS, Level, Program, Verdict
 from conformance.engines import check, check_with_hypothesis
@@ -10,7 +12,10 @@ from conformance.engines.patience import PATIENCE
 from conformance.engines.search import Search, seeds
 from conformance.engines.tally import Counter
 from conformance.ports import ErrorKind, PortError, find_implementation
+from conformance.reporting.claims import idle_in_words
 from conformance.scenarios import Finding
+from reference_impl.design import PUSHED
+from reference_impl.implementation import Reference
 from reference_impl.network.subpartition import Subpartition
 from tests.implementations import NothingToMake, With
 
@@ -42,6 +47,17 @@ def test_an_untestable_property_has_not_passed():
     result = check(Program(COMPONENTS["recovered-channel"], find_implementation("reference")), 20, 0)
     untestable = [one for one in result.program.properties if one.level is Level.UNTESTABLE]
     assert {result.verdict(one) for one in untestable} == {Verdict.NOT_EXERCISED}
+
+
+@pytest.mark.parametrize("engine", [check, check_with_hypothesis])
+def test_nothing_is_run_if_no_configuration_is_understood(engine):
+    claimless = type("Claimless", (Reference,), {"capabilities": frozenset()})("claimless", PUSHED)
+    result = engine(Program(COMPONENTS["chain"], claimless), 20, 0)
+    assert (result.tally.scenarios, result.idle, result.clean) == (0, True, True)
+    said = (
+        "nothing of chain was put to the test in 0 scenarios: it is not made with what is claimed in any configuration"
+    )
+    assert idle_in_words(result) == f"{said}. The nearest one needs persisted-readback, recover-by-pushing, too."
 
 
 def test_a_hang_is_waited_for_as_rarely_as_possible():

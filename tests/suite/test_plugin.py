@@ -49,6 +49,20 @@ def test_the_reference_conforms(tmp_path):
     assert not (tmp_path / "conformance-reports").exists()
 
 
+@pytest.mark.slow  # pytest in a process
+def test_a_run_in_which_nothing_was_put_to_the_test_fails(tmp_path):
+    (tmp_path / "claimless.py").write_text(
+        "from reference_impl.design import PUSHED\nfrom reference_impl.implementation import Reference\n\n\n"
+        "class Claimless(Reference):\n    capabilities = frozenset()\n\n\n"
+        "def made():\n    return Claimless('claimless', PUSHED)\n"
+    )
+    quick = ("--component", "chain", "--conformance-profile", "quick")
+    done = run(tmp_path, *SUITE, "--implementation", "claimless:made", *quick)
+    assert done.returncode == 1, done.stdout
+    assert "1 failed, " in done.stdout
+    assert "claimless:made: nothing of chain was put to the test in 0 scenarios: " in done.stdout
+
+
 @pytest.mark.slow  # pytest with two workers, a page and a replay, each in a process
 def test_a_bug_fails_with_the_command_that_shows_it_again(tmp_path):
     done = run(tmp_path, *SUITE, "--implementation", BUG, "--component", "subpartition", "-n", "2")
