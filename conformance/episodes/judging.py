@@ -6,10 +6,12 @@ what was wrong first.
 
 from __future__ import annotations
 
+import json
+import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, NoReturn
 
@@ -19,7 +21,7 @@ from conformance.driver.judge import Judge
 from conformance.driver.judgement import Several
 from conformance.episodes import lines, recorded, steps
 from conformance.episodes.config import SINK
-from conformance.episodes.ledger import EpisodeLedger
+from conformance.episodes.ledger import AGAIN, EpisodeLedger
 from conformance.episodes.recorded import SOURCE, Keys, RecordedConfig, RecordedJobs, Rows
 from conformance.ports import CheckpointKind, JobCheckpoint, Run, SplitState, Transaction
 from conformance.ports.episodes import Output, Promises, Row
@@ -62,14 +64,20 @@ class Verdict:
     not_exercised: tuple[str, ...] = ()
 
 
+_RECORDS = re.compile(r"\b(records? )(\d+(?:, \d+)*)")
+"""How rules name records."""
+
+
 class _Judge(Judge):
     """Notes what is broken, and lets the run go on."""
 
-    __slots__ = ("line", "verdict")
+    __slots__ = ("_name", "line", "verdict")
 
-    def __init__(self, program: Program, ledger: EpisodeLedger, verdict: Verdict) -> None:
+    def __init__(self, program: Program, ledger: EpisodeLedger, verdict: Verdict, name: Callable[[int], str]) -> None:
+        """`name`: returns what the file calls a record."""
         super().__init__(program, ledger, None)
         self.verdict = verdict
+        self._name = name
         self.line = 1
         """The line that is being judged."""
 
@@ -83,7 +91,14 @@ class _Judge(Judge):
         self.ledger.found.pop(slug, None)
         self.verdict.violations[slug] += 1
         if len(self.verdict.noted) < MOST_NOTED:
-            self.verdict.noted.append(Noted(slug, self.line, judgement))
+            broken = judgement if slug == AGAIN else self._in_names_of_the_file(judgement)  # the engine says why
+            self.verdict.noted.append(Noted(slug, self.line, broken))
+
+    def _in_names_of_the_file(self, one: Broken) -> Broken:
+        def named(found: re.Match[str]) -> str:
+            return found[1] + ", ".join(self._name(int(number)) for number in found[2].split(", "))
+
+        return replace(one, owed=_RECORDS.sub(named, one.owed), observed=_RECORDS.sub(named, one.observed))
 
 
 def judge(recorded_lines: Iterable[tuple[int, lines.Line]], source: str) -> Verdict:
@@ -121,7 +136,7 @@ class _Job:
         self._verdict = Verdict(job=header.job)
         assert isinstance(self._world.ledger, EpisodeLedger)
         self._ledger = self._world.ledger
-        self._judge = _Judge(self._program, self._ledger, self._verdict)
+        self._judge = _Judge(self._program, self._ledger, self._verdict, self._name)
         self._judge.evidence.enter(config, self._ledger)
         self._world.judge = self._judge
         self._by_batch = promises.output is Output.ONCE_PER_BATCH
@@ -134,6 +149,8 @@ class _Job:
         """The line `finished` that has no effect yet: somebody may read the output first; 0: there is none."""
         self._ids: dict[int | str, int] = {}
         """By id, the record."""
+        self._nobody = ports.record(header.splits, 0)
+        """The record of an id that was not supplied."""
         self._known = Rows(self._keys)
         """The rows that are committed."""
         self._batch: list[Row] = []
@@ -360,12 +377,16 @@ class _Job:
         if self._by_batch is (line.batch is None):
             self._wrong("with output once-per-batch, each row has its batch" if self._by_batch else
                         "rows have no batch, unless the header promises once-per-batch", "batch")  # fmt: skip
-        named = line.record
-        if isinstance(named, tuple):
-            record = ports.record(*named)
-        else:  # an id that no record has is that of a record that was not supplied
-            record = self._ids.get(named, ports.record(self._header.splits, 0))
+        name = line.record
+        record = ports.record(*name) if isinstance(name, tuple) else self._ids.get(name, self._nobody)
         return Row(line.key, line.count, record, -1 if line.batch is None else line.batch)
+
+    def _name(self, record: int) -> str:
+        """Returns what lines call a record."""
+        if record == self._nobody:
+            return "of an id that was not supplied"
+        named = next((one for one, each in self._ids.items() if each == record), None)
+        return json.dumps(divmod(record, ports.RECORDS_OF_A_SPLIT) if named is None else named, ensure_ascii=False)
 
     def _commit(self, rows: list[Row], life: int, checkpoint: int = 0) -> None:
         name = Transaction(0, rows[0].batch) if self._by_batch else Transaction(life, checkpoint)

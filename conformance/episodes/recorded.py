@@ -17,6 +17,7 @@ from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, Ste
 from conformance.episodes import steps
 from conformance.episodes.config import EpisodeConfig
 from conformance.episodes.ledger import BEHIND, EpisodeLedger
+from conformance.models.words import many
 from conformance.ports import Answer, CheckpointCompleted, CheckpointFailed, CheckpointKind, Committed, JobRestarted
 from conformance.ports.episodes import Description, EpisodePort, EpisodesImplementation, Life, Row
 from conformance.ports.implementation import Factory
@@ -250,6 +251,19 @@ def a_source_reads_on_where_its_checkpoint_says(
             return Broken(how, f"split {found.split} is read on from position {owed}, as checkpoint {ledger.origin}"
                           " says", f"it is read on from {found.offset}")  # fmt: skip
     return True
+
+
+@RULES.rule(snapshot, invariant="E-8")
+def a_checkpoint_is_not_ahead_of_its_source(
+    ledger: EpisodeLedger, seen: Seen[ports.JobCheckpoint | None, int]
+) -> Judgement:
+    """No checkpoint has more records of a split in front of it than were supplied until it completed."""
+    states = () if seen.value is None else seen.value.states
+    for one in (split for each in states[:1] for state in each for split in state.splits):
+        if one.offset > (most := ledger.supplied[one.split]):
+            owed = f"split {one.split} has {many(most, 'record')}, and no more are in front of a checkpoint"
+            return Broken(FailureClass.LOST, owed, f"it has {one.offset} in front of it")
+    return bool(states)
 
 
 Check = Callable[[Any, Seen[Any]], Judgement]

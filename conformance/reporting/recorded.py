@@ -34,18 +34,12 @@ def recorded_lines(verdict: Verdict, source: str) -> Iterator[str]:
         for one in verdict.noted:
             yield f"  {name}, line {one.line}: {one.slug}"
             yield f"    {neutral_line(str(one.broken))}"
-        yield from _legend(verdict)
     elif not verdict.restores:
         yield "NOT EXERCISED: the job was never restored from recovery data."
     elif not verdict.finished:
         yield "NOT EXERCISED: the last life has not finished, so nobody knows what is lost."
     else:
         yield "CONFORMS"
-
-
-def _legend(verdict: Verdict) -> Iterator[str]:
-    if any("record" in one.broken.observed for one in verdict.noted):
-        yield "Record 1000017 is that of split 1 at position 17."
 
 
 def _many(count: int, one: str, several: str) -> str:

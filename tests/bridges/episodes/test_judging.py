@@ -133,6 +133,9 @@ BROKEN: list[tuple[str, Callable[[Told], None], str]] = [
      "offsets-never-go-back"),
     ("a source reads on too far", lambda told: change(told, at(told, restored=4), positions=[5, 3]),
      "a-source-reads-on-where-its-checkpoint-says"),
+    ("a checkpoint is ahead of its source", lambda told: change(told, at(told, line="completed", checkpoint=3),
+                                                                positions=[3, 9]),
+     "a-checkpoint-is-not-ahead-of-its-source"),
     ("an older checkpoint completes", older, "no-older-checkpoint-completes-later"),
     ("a failover restores a savepoint", restore_a_savepoint, "no-failover-restores-a-savepoint"),
 ]  # fmt: skip
