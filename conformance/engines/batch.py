@@ -10,7 +10,7 @@ nothing is wrong step by step, the implementation has other outcomes in one mess
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from conformance.driver import (
@@ -57,13 +57,23 @@ def generator_of(program: Program) -> Implementation:
 
 
 def batch_of(program: Program) -> Batch | None:
-    """Returns the function that runs a whole scenario in one message; None if there is none or nothing to draw with."""
-    batch = program.implementation.batch
+    """Returns the function that runs a whole scenario in one message; None if there is none or nothing to draw with: of
+    the references, none has threads that work on their own."""
+    batch, turned = program.implementation.batch, program.component.turned
+    if turned is not None and not turned.needs <= program.capabilities:
+        return None
     return batch if batch is not None and generator_of(program) is not program.implementation else None
 
 
-_ENABLING = frozenset({Capability.TIMEOUTABLE_BARRIERS})
-"""The capabilities without which some steps are never enabled, and everything else is as with them."""
+CALLED_ONLY_WITH: Mapping[Capability, tuple[str, ...]] = {
+    Capability.TIMEOUTABLE_BARRIERS: ("aligned_timeout", "convert_to_priority"),
+    Capability.SAYS_HOW_TAKEN: ("aligned", "state_written"),
+    Capability.ONE_BUFFER_BEFORE_THE_FILTER: ("request_before_filter", "before_filter"),
+    Capability.BOUNDED_FILTER_MEMORY: ("partial",),
+    Capability.CHECKPOINT_READBACK: ("pipeline.state",),
+}
+"""The capabilities without which these operations are never called, and everything else is as with them. A name with a
+component means the operation of that component, a name without one that of all components that have it."""
 
 
 class _Departed(Interrupt):
@@ -137,7 +147,8 @@ class Messenger:
         local = Program(program.component, generator_of(program))
         whole = [config for config in program.configs if config.interleaving == "whole"]
         self.local = local.made_by(noting(local.factory, self._calls)).within(whole)
-        self.local.capabilities -= _ENABLING - program.capabilities  # it draws no step that is not enabled over there
+        # It draws no step that is not enabled over there.
+        self.local.capabilities -= CALLED_ONLY_WITH.keys() - program.capabilities
 
     def forget(self) -> None:
         """Forget the recorded calls, because the next scenario begins."""

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from conformance.driver import Program, as_error
-from conformance.engines.batch import generator_of, searching
+from conformance.engines.batch import CALLED_ONLY_WITH, generator_of, searching
 from conformance.engines.calls import ENDING, Happened, asked_for, draw, in_use, perform, told, unsaid
 from conformance.engines.claims import unclaimed
 from conformance.engines.search import seeds
@@ -31,12 +31,12 @@ from conformance.ports.signatures import FAULT, answer_type
 NEEDED: dict[Capability, tuple[str, ...]] = {
     Capability.RESOURCES: ("resources",),
     Capability.PERSISTED_READBACK: ("persisted", "snapshot"),
-    Capability.TIMEOUTABLE_BARRIERS: ("aligned_timeout", "convert_to_priority"),
     Capability.OUTPUT_RECOVERED_UPSTREAM: (
         "subpartition.recover", "subpartition.finish_recovery", "recover_output", "finish_output_recovery",
     ),
     Capability.FAULTS: ("fault",),
     Capability.RECOVERS_BY_PUSHING: ("insert_recovery_barrier", "insert_recovery_barriers"),
+    **CALLED_ONLY_WITH,
 }  # fmt: skip
 """For each capability, the operations that only an implementation with this capability needs. A name with a component
 means the operation of that component, a name without one the operation of all components that have it."""

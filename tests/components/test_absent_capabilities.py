@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -10,15 +10,24 @@ import pytest
 from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines import check
-from conformance.engines.batch import searching
+from conformance.engines.batch import CALLED_ONLY_WITH, batch_of, searching
 from conformance.engines.exercise import exercise_of
 from conformance.engines.search import seeds
-from conformance.ports import Capability, OutputState, StateStatus
+from conformance.ports import (
+    Capability,
+    ErrorKind,
+    Outcome,
+    OutputState,
+    PortError,
+    StateStatus,
+    find_implementation,
+)
+from conformance.ports.implementation import Call
 from reference_impl.design import PUSHED
 from reference_impl.implementation import Reference
 from tests.engines.far import FarAway
 
-TIMEOUTS = ("aligned_timeout", "convert_to_priority")
+TIMEOUTS = CALLED_ONLY_WITH[Capability.TIMEOUTABLE_BARRIERS]
 READS = [name for name, one in COMPONENTS.items() if hasattr(one.port, "persisted")]
 TIMES_OUT = [name for name, one in COMPONENTS.items() if any(hasattr(one.port, each) for each in TIMEOUTS)]
 
@@ -91,16 +100,57 @@ def test_with_the_capability_timeouts_are_asked_for(component):
 
 
 class FarWithout(FarAway):
-    """Behind a wire, without the capability."""
+    """Behind a wire, without some capabilities. It refuses to run whole scenarios, and notes what they call."""
+
+    def __init__(self, component: str, *lacking: Capability) -> None:
+        super().__init__("reference", component)
+        self.lacking = frozenset(lacking)
+        self.called: set[str] = set()
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        return super().capabilities - {Capability.TIMEOUTABLE_BARRIERS}
+        return super().capabilities - self.lacking
+
+    def _batch(self, component: str, config: Any, calls: Sequence[Call]) -> list[Outcome]:
+        self.called |= {str(one[0]) for one in calls}
+        raise PortError(ErrorKind.CRASHED, "it listens only")
+
+
+def over_a_wire(component: str, *lacking: Capability) -> set[str]:
+    """Returns the operations that scenarios call which are sent whole."""
+    far = FarWithout(component, *lacking)
+    search = searching(Program(COMPONENTS[component], far))
+    for seed in seeds(0, component, range(12)):
+        search.run(seed)
+    return far.called
+
+
+@pytest.mark.parametrize(
+    ("capability", "component", "operations"),
+    [
+        (capability, component, operations)
+        for capability, names in CALLED_ONLY_WITH.items()
+        for component, one in COMPONENTS.items()
+        if component not in ("gate", "pipeline") and (operations := {name for name in names if hasattr(one.port, name)})
+    ],
+)  # gates take long, and pipelines longer
+def test_over_a_wire_what_an_engine_does_not_claim_is_not_called(capability, component, operations):
+    assert operations & over_a_wire(component)
+    assert not operations & over_a_wire(component, capability)
+
+
+def test_a_job_whose_threads_work_on_their_own_is_asked_step_by_step():
+    assert batch_of(Program(COMPONENTS["pipeline"], FarWithout("pipeline"))) is not None
+    assert batch_of(Program(COMPONENTS["pipeline"], FarWithout("pipeline", Capability.JOB_STEPS))) is None
 
 
 def test_over_a_wire_a_scenario_without_it_is_one_message():
     """Otherwise the steps that are drawn here would not be enabled there, and each scenario would go step by step."""
-    far = FarWithout("reference")
+
+    class Without(FarAway):
+        capabilities = frozenset(find_implementation("reference").capabilities - {Capability.TIMEOUTABLE_BARRIERS})
+
+    far = Without("reference")
     search = searching(Program(COMPONENTS["subpartition"], far))
     for seed in seeds(0, "subpartition", range(40)):
         search.run(seed)
