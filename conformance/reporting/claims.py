@@ -43,8 +43,11 @@ def idle_in_words(check: Check) -> str:
     if program.configs:
         return f"{found}."
     missing = [sorted(component.needs(one) - program.capabilities) for one in component.configs]
-    nearest = ", ".join(min(missing, key=lambda some: (len(some), some)))
-    return f"{found}: it is not made with what is claimed in any configuration. The nearest one needs {nearest}, too."
+    nearest = min(missing, key=lambda some: (len(some), some))
+    return (
+        f"{found}: it is not made with what is claimed in any configuration. The nearest one needs "
+        f"{', '.join(nearest)}, too."
+    )
 
 
 def never_used_in_words(name: str, unused: Sequence[Capability]) -> str:
