@@ -59,21 +59,23 @@ class ApartCheck:
         """Replay the corpus if asked for, and run the random scenarios with these numbers."""
         known = self._corpus() if corpus else {}
         self._classes += classes_of(known)
-        queue = Queue(numbers)
+        queue, until, spent = Queue(numbers), numbers.stop, list(self._classes)
         for part in queue:
-            if self._interruption.requested or self._endings.are_too_many or Patience(self._classes).is_over:
+            if self._interruption.requested or part.start >= until:
                 break
-            self._search(seed, queue, part, told)
+            if until == numbers.stop:
+                spent = list(self._classes)
+            number = self._search(seed, queue, part, spent, told)
+            if self._endings.are_too_many or Patience(self._classes).is_over:
+                until = min(until, part.start if number is None else number)  # those before it are still to be counted
         for signature, failure in known.items():
             self._tally.fail(signature, failure)
         return self._check(self.reduced(self._tally))
 
     def with_hypothesis(self, scenarios: int, seed: str, told: Told | None) -> Check:
         """Let Hypothesis choose the steps. If it ends the process, that is the only violation."""
-        seen = None if self._differ is None else self._differ.seen
-        found: tuple[Found, ...]
         try:
-            self._tally, found, comparison = self._ask("hypothesis", scenarios, seed, seen, told=told)
+            self._tally, found, comparison = self._hypothesis(scenarios, seed, told)
         except Ended as ended:
             number = max(ended.position.number, 0)
             self._tally.scenarios = number + 1
@@ -84,34 +86,64 @@ class ApartCheck:
         comparison = comparison or self._comparison()
         return Check(self._program, self._tally, found, comparison, self._interruption.requested)
 
+    def _hypothesis(
+        self, scenarios: int, seed: str, told: Told | None
+    ) -> tuple[Tally, tuple[Found, ...], Comparison | None]:
+        """Ask for it again if somebody else may have killed the worker, or if the baseline has ended it, without the
+        baseline then. Raises: Ended."""
+        differ, left = self._differ, STARTS
+        while True:
+            seen = None if differ is None or differ.seen.reason else differ.seen
+            try:
+                found: tuple[Tally, tuple[Found, ...], Comparison | None] = self._ask(
+                    "hypothesis", scenarios, seed, seen, told=told
+                )
+            except Ended as ended:
+                left -= 1
+                if differ is not None and ended.position.side == BASELINE:
+                    differ.give_up(f"in a scenario of {differ.name}, {ended.what}")
+                elif not ended.doubtful or not left:
+                    raise
+            else:
+                return found
+
     def _ask(self, request: str, *arguments: Any, told: Told | None = None) -> Any:
         """Let the worker serve a request about this check. Raises: as `Apart.ask`."""
         return self._apart.ask(request, *self._about, *arguments, told=told, interruption=self._interruption)
 
     # ---- the search --------------------------------------------------------------------------------------------------
     def _corpus(self) -> dict[Signature, Failure]:
-        known, queue, endings = Tally(), Queue(range(len(corpus_of(self._program.component)))), of_corpus()
+        known, endings = Tally(), of_corpus()
+        count = until = len(corpus_of(self._program.component))
+        queue, spent = Queue(range(count)), list[str]()
         for part in queue:
-            spent = classes_of(known.failures)
-            if self._interruption.requested or endings.are_too_many or Patience(spent, IN_CORPUS).is_over:
+            if self._interruption.requested or part.start >= until:
                 break
+            if until == count:
+                spent = classes_of(known.failures)
+            number = None
             try:
                 failures = self._ask("corpus", part, spent)
             except Ended as ended:
-                if queue.split(part, ended) is not None:
+                if (number := queue.split(part, ended)) is not None:
                     endings.add(ended)
                     known.fail(*self._failure(ended))
             else:
                 for signature, failure in failures.items():
                     known.fail(signature, failure)
+            if endings.are_too_many or Patience(classes_of(known.failures), IN_CORPUS).is_over:
+                until = min(until, part.start if number is None else number)  # those before it are still to be counted
         return known.failures
 
-    def _search(self, seed: str, queue: Queue, part: range, told: Told | None) -> None:
-        """Run a part, and count it."""
-        differ, tally = self._differ, self._tally
+    def _search(self, seed: str, queue: Queue, part: range, spent: list[str], told: Told | None) -> int | None:
+        """Run a part, and count it. Returns the number of the scenario that ended the process, if one did.
+
+        `spent`: the classes of earlier failures.
+        """
+        differ, tally, number = self._differ, self._tally, None
         seen = None if differ is None or differ.seen.reason else differ.seen
         try:
-            counted, seen = self._ask("search", seed, part, self._classes, seen, told=told)
+            counted, seen = self._ask("search", seed, part, spent, seen, told=told)
         except Ended as ended:
             if differ is not None and ended.position.side == BASELINE:
                 differ.give_up(f"in a scenario of {differ.name}, {ended.what}")
@@ -124,11 +156,12 @@ class ApartCheck:
                 tally.scenarios += 1
                 tally.steps += len(failure.scenario.steps)
                 self._classes.append(signature[1])
-            return
+            return number
         tally.merge(counted)
         self._classes += classes_of(counted.failures)
         if differ is not None and seen is not None:
             differ.replace(seen)
+        return None
 
     def _failure(self, ended: Ended) -> tuple[Signature, Failure]:
         signature, failure = failure_of(self._program.component, ended, self._with_log)

@@ -93,6 +93,16 @@ class ExitsRarely(ExitsLate):
             super().harm()
 
 
+class LosesAndExits(ExitsRarely):
+    """Loses the fifth element, too, if it is polled at once."""
+
+    often = 20
+
+    def poll(self) -> Any:
+        found = super().poll()
+        return None if self.added == 5 else found
+
+
 class ExitsInFinish(Subpartition):
     """Ends its process in an operation that has the name of a turn."""
 
@@ -193,7 +203,7 @@ def made(part: Any) -> Any:
 
 harmless, exits_in_silence, exits, aborts = made(Harmless), made(ExitsInSilence), made(Exits), made(Aborts)
 hangs, swallows_the_alarm, leaks, exits_late = made(Hangs), made(SwallowsTheAlarm), made(Leaks), made(ExitsLate)
-leaves_a_program, exits_rarely = made(LeavesAProgram), made(ExitsRarely)
+leaves_a_program, exits_rarely, loses_and_exits = made(LeavesAProgram), made(ExitsRarely), made(LosesAndExits)
 hangs_when_asked, hangs_when_closed = HangsWhenAsked, HangsWhenClosed
 needs_a_temporary_folder = NeedsATemporaryFolder
 floods, floods_a_little, leaves_a_daemon = made(Floods), made(FloodsALittle), made(LeavesADaemon)

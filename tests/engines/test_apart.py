@@ -13,6 +13,7 @@ from conformance.components import COMPONENTS
 from conformance.driver import ANSWERS, Program
 from conformance.engines import Differ, check, check_apart, check_with_hypothesis, lasting, replay, state_machine
 from conformance.engines.apart import Apart, find, is_ours
+from conformance.engines.check_apart import ApartCheck
 from conformance.engines.checking import check_any, check_any_with_hypothesis
 from conformance.engines.hypothesis_check import reproducible_settings
 from conformance.engines.replay import ReplayVerdict
@@ -123,6 +124,17 @@ def test_the_scenarios_before_and_after_it_count(apart):
     assert usual.tally.exercised[ANSWERS] - rare.tally.exercised[ANSWERS] == ended
 
 
+def test_what_failed_before_the_last_end_is_counted(apart, monkeypatch):
+    monkeypatch.setattr(lasting, "MOST", 1)
+    implementation = apart("loses_and_exits")
+    checking = ApartCheck(Program(SUBPARTITION, implementation), implementation, 0, None)
+    monkeypatch.setattr(checking, "reduced", lambda tally: ())
+    tally = checking.at_random("0", range(20), False, None).tally
+    assert [(one.count, one.first) for one in (tally.failures.pop(FLUSH),)] == [(1, 13)]
+    assert tally.scenarios == 14
+    assert sorted(one.first or 0 for one in tally.failures.values()) == [5, 10]
+
+
 def test_a_replay_shows_what_happened_before_the_end(apart):
     steps = (("attach_view",), ("open_buffer", 1), ("flush",), ("poll",))
     scenario = Scenario("subpartition", SUBPARTITION.configs[0], steps)
@@ -154,11 +166,16 @@ def test_a_comparison_is_the_same_apart(apart):
     assert there == check(mine, 120, "0", differ=Differ("reference", reference(), mine)).comparison
 
 
-def test_a_baseline_that_ends_the_process_ends_the_comparison_only(apart):
+@pytest.mark.parametrize("engine", ["random", "hypothesis"])
+def test_a_baseline_that_ends_the_process_ends_the_comparison_only(apart, engine):
     against = f"{HERE}exits_in_silence"
     program = Program(SUBPARTITION, apart("harmless", against=against))
-    result = check_any(program, "0", range(30), differ=Differ(against, apart("exits_in_silence"), program))
-    assert result.tally.scenarios == 30
+    differ = Differ(against, apart("exits_in_silence"), program)
+    if engine == "random":
+        result = check_any(program, "0", range(30), differ=differ)
+    else:
+        result = check_any_with_hypothesis(program, 30, "0", differ=differ)
+    assert result.tally.scenarios >= 30
     assert result.clean
     assert result.comparison is not None
     assert "its process exited with status 0" in result.comparison.reason
