@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import shlex
 import subprocess
 import sys
@@ -68,11 +69,14 @@ def failing(command: list[str], seconds: float = 20.0) -> tuple[Client, PortErro
         ("sys.exit(3)", r"the program exited with status 3$"),
         ("print('disk full', file=sys.stderr); sys.exit(1)", r"status 1; its log ends with:\n  disk full$"),
         ("os.kill(os.getpid(), signal.SIGTERM)", r"the program was ended by SIGTERM$"),
+        ("print('{', end=''); sys.exit(3)", r"exited with status 3; it wrote '\{' and no end of the line$"),
         ("print('hello, world'); outcome()", r"answered the call 'poll' with 'hello, world': JSON is malformed"),
         ("say(type='outcome')", r"missing required field `outcome`$"),
         ("say(type='outcome', outcome={'error': {'kind': 'sad'}})", r"Invalid enum value 'sad'"),
         ("say(type='outcome', outcome={}, extra=1)", r"unknown field `extra`$"),
         ("outcome(vaule=3)", r"unknown field `vaule`"),
+        ("outcome(value=3, error={'kind': 'io'})", r"one of them at most - at `\$\.outcome`$"),
+        ("outcome(value=3, blocked=7)", r"one of them at most - at `\$\.outcome`$"),
         ("say(type='shrug')", r"Invalid value 'shrug'"),
         ("say(type='opened')", r"which is not an answer to that request$"),
         ("say(type='x' * 9000)", r"with '\{.type.: .xxx[^\n]*… \(\d+ bytes\): "),
@@ -94,14 +98,18 @@ def test_what_an_exit_status_means_is_said(program):
 
 
 @pytest.mark.parametrize(
-    "on_call",
-    ["pass", "print('{', end='', flush=True)", "signal.pause()"],
-    ids=["says nothing", "says half of it", "stops reading"],
+    ("on_call", "said"),
+    [
+        ("pass", ""),
+        ("print('{}', end='', flush=True)", "; it wrote '{}' and no end of the line"),
+        ("signal.pause()", ""),
+    ],
+    ids=["says nothing", "ends no line", "stops reading"],
 )
-def test_a_program_that_does_not_answer_hung(program, on_call):
+def test_a_program_that_does_not_answer_hung(program, on_call, said):
     _, error = failing(program(on_call), SHORT)
     assert error.kind is ErrorKind.HUNG
-    assert error.reason == "the program gave no answer to the call 'poll' within 0.3 s"
+    assert error.reason == f"the program gave no answer to the call 'poll' within 0.3 s{said}"
 
 
 def test_a_program_that_only_logs_hung(program):
@@ -135,6 +143,20 @@ def test_a_line_that_nobody_asked_for_is_found_at_the_next_request(program):
     )
     client.request(Open("deque", {}))
     assert client.request(POLL) == OneOutcome(StrictOutcome())
+    with pytest.raises(PortError, match="wrote a line that answers no request"):
+        client.request(POLL)
+    client.close()
+
+
+def test_a_second_answer_is_not_taken_for_that_to_the_next_request(program, tmp_path):
+    """It comes a moment after the first one: here, when the test has opened a pipe."""
+    os.mkfifo(gate := tmp_path / "gate")
+    client = Client(program(f"outcome(); open({str(gate)!r}).close(); outcome()"))
+    client.request(Open("deque", {}))
+    assert client.request(POLL) == OneOutcome(StrictOutcome())
+    gate.write_bytes(b"")
+    assert client._child is not None
+    assert select.select([client._child._stdout], [], [], 20)[0]
     with pytest.raises(PortError, match="wrote a line that answers no request"):
         client.request(POLL)
     client.close()

@@ -211,9 +211,9 @@ class Client:
     def _ask(self, child: ChildProcess, message: Request, seconds: float) -> Reply:
         try:
             line = child.ask(encode(message), seconds)
-        except Hung:
+        except Hung as error:
             child.kill()
-            raise Hung(f"gave no answer to {_name(message)} within {seconds:g} s{child.log()}") from None
+            raise Hung(f"gave no answer to {_name(message)} within {seconds:g} s{error}{child.log()}") from None
         try:
             reply = decode_reply(line)
         except ValueError as error:

@@ -34,7 +34,7 @@ class Died(Exception):
 
 
 class Hung(Exception):
-    """There was no answer within the time limit. The text says what the process did, as that of `Died`."""
+    """There was no answer within the time limit. The text says what the process did; of `ask`, what it wrote instead."""
 
 
 class Record:
@@ -120,6 +120,8 @@ class ChildProcess:
 
         Raises: Died, Hung. The caller should kill the process after either.
         """
+        if self.deadline:  # a line from before the first request, such as a banner, is taken for the answer to it
+            self._read_unasked()
         if self._received:
             raise Died(
                 f"wrote a line that answers no request: {shortened(bytes(self._received))}; it must answer every "
@@ -149,7 +151,7 @@ class ChildProcess:
                     elif (answer := self._read_answer()) is not None:
                         return answer
                 if time.monotonic() >= deadline:  # even if there is something to read: its log may have no end
-                    raise Hung
+                    raise Hung(self._rest())
         finally:
             if self._selects(self._stdin):
                 self._selector.unregister(self._stdin)
@@ -160,7 +162,7 @@ class ChildProcess:
         code = self._started.kill()
         self.kill()
         meaning = self._exit_statuses.get(code) if code is not None else None
-        return f"{fate(code)}{f' ({meaning})' if meaning else ''}{self.log()}"
+        return f"{fate(code)}{f' ({meaning})' if meaning else ''}{self._rest()}{self.log()}"
 
     def log(self) -> str:
         """The last lines that it wrote to stderr, worded as the end of a sentence."""
@@ -201,6 +203,20 @@ class ChildProcess:
             return 0
         except BrokenPipeError:
             return len(data)  # it has closed its stdin; its answer or its exit is seen on stdout
+
+    def _rest(self) -> str:
+        """What it wrote of a line without ending it, worded as the end of a sentence."""
+        return f"; it wrote {shortened(bytes(self._received))} and no end of the line" if self._received else ""
+
+    def _read_unasked(self) -> None:
+        """Read what it has written since its last answer: nothing, unless it answers a request twice."""
+        try:
+            chunk = os.read(self._stdout, _CHUNK)
+        except BlockingIOError:
+            return
+        if self._record is not None:
+            self._record.add_received(chunk)
+        self._received += chunk
 
     def _read_answer(self) -> bytes | None:
         chunk = os.read(self._stdout, _CHUNK)
