@@ -78,6 +78,10 @@ class StrictOutcome(Outcome, frozen=True, forbid_unknown_fields=True, omit_defau
     ready: tuple[int, ...] = ()
     """The tokens of operations that need not wait any longer; each token is listed once."""
 
+    def __post_init__(self) -> None:
+        if (self.value is not None) + (self.error is not None) + (self.blocked is not None) > 1:
+            raise ValueError("An outcome has a value, an error or `blocked`: one of them at most")
+
 
 class Outcomes(Struct, frozen=True, forbid_unknown_fields=True, tag="outcomes"):
     """The outcomes of a scenario, one for each call."""
