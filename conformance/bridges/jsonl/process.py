@@ -34,7 +34,7 @@ class Died(Exception):
 
 
 class Hung(Exception):
-    """There was no answer within the time limit. The text says what the process did; of `ask`, what it wrote instead."""
+    """There was no answer within the time limit. The text says what the process did; here, what it wrote instead."""
 
 
 class Record:
