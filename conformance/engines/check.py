@@ -13,7 +13,7 @@ from conformance.engines.corpus import replay_corpus
 from conformance.engines.divergence import Comparison, Differ
 from conformance.engines.interruption import NEVER, Interruption, until
 from conformance.engines.patience import PATIENCE, Patience, classes_of
-from conformance.engines.reduce import BUDGET, reduce
+from conformance.engines.reduce import BUDGET, reduce, why_not_reduced
 from conformance.engines.search import Search, numbered_seeds
 from conformance.engines.tally import Counter, Signature, Tally
 from conformance.ports import Capability
@@ -196,11 +196,12 @@ def reduce_failures(
             most_runs = min(budget, most.get(signature[1], budget))
             reduced = reduce(program, failure.scenario, most_runs, interruption=interruption)
             scenario, owed, observed = reduced.scenario, reduced.broken.owed, reduced.broken.observed
-            whole, complete = not reduced.interrupted, reduced.finished
+            whole, complete, again = not reduced.interrupted, reduced.finished, True
         except ValueError as error:
-            scenario, owed, observed = failure.scenario, failure.owed, f"{failure.observed} ({error})"
-            whole, complete = True, budget > 0
-        lacking = unclaimed(program, scenario, signature[1]) if whole else ()
+            scenario, owed, observed = failure.scenario, failure.owed, f"{failure.observed}{why_not_reduced(error)}"
+            whole, complete, again = True, budget > 0, False
+        # Of what does not fail again, nothing may be wrong without any further capability either.
+        lacking = unclaimed(program, scenario, signature[1]) if whole and again else ()
         finding = Finding(signature[0], signature[1], program.implementation.name)
         evidence = Scenario(scenario.component, scenario.config, scenario.steps, finding)
         found.append(Found(signature, owed, observed, evidence, failure.count, failure.first, whole, lacking, complete))

@@ -18,7 +18,7 @@ from conformance.engines.divergence import Comparison, Differ
 from conformance.engines.interruption import NEVER, Interruption
 from conformance.engines.lasting import STARTS, Endings, Queue, of_corpus
 from conformance.engines.patience import IN_CORPUS, Patience, classes_of
-from conformance.engines.reduce import reduce
+from conformance.engines.reduce import reduce, why_not_reduced
 from conformance.engines.tally import Failure, Signature, Tally
 from conformance.engines.worker import BASELINE, Ended
 from conformance.scenarios import Finding, Scenario
@@ -210,7 +210,7 @@ class ApartCheck:
             try:
                 reduced = reduce(drawing, scenario, FEW, judge=self._judge, interruption=self._interruption)
             except ValueError as error:
-                observed = f"{observed} ({error})"
+                observed += why_not_reduced(error)
             else:
                 whole = not reduced.interrupted
                 if reduced.signature == signature:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import cache, lru_cache
 
 from conformance.driver import Program
-from conformance.engines.reduce import NotDeterministic, reduce
+from conformance.engines.reduce import DoesNotFail, NotDeterministic, reduce
 from conformance.engines.search import LENGTH, Search
 from conformance.scenarios import Scenario
 
@@ -33,7 +33,7 @@ class Guides:
                 return scenario
             try:
                 return reduce(self._program, scenario, REDUCTION).scenario
-            except NotDeterministic:
+            except (DoesNotFail, NotDeterministic):
                 return scenario
 
 

@@ -74,6 +74,13 @@ class Reduced:
     """Whether an interruption ended it."""
 
 
+class DoesNotFail(ValueError):
+    """A scenario does not fail."""
+
+    def __init__(self) -> None:
+        super().__init__("the scenario does not fail, so there is nothing to reduce")
+
+
 class NotDeterministic(ValueError):
     """A scenario that failed does not fail in the same way when it is run again."""
 
@@ -96,8 +103,8 @@ def reduce(
     Without `alike`, only failures with the same signature count, because two bugs may break one property. With `judge`,
     the program draws scenarios and `judge` runs them.
 
-    Raises: ValueError if the scenario does not fail, or the budget is 0. NotDeterministic if the scenario does not fail
-    in the same way when it is run again.
+    Raises: DoesNotFail; NotDeterministic if the scenario does not fail in the same way when it is run again; ValueError
+    if the budget is 0.
     """
     if budget <= 0:
         raise ValueError("the scenario was not reduced: every run would take too long")
@@ -106,12 +113,19 @@ def reduce(
     return reduction.result()
 
 
+def why_not_reduced(error: ValueError) -> str:
+    """Returns why a scenario that failed in a search was not reduced, behind what was observed in it."""
+    if isinstance(error, DoesNotFail):
+        return " (not reduced: run again, it does not fail, so the implementation is not deterministic)"
+    return f" ({error})"
+
+
 class Reduction:
     """A reduction that can be interrupted at any moment and resumed from `best`, `drawn` and `vain` alone.
 
     Everything else that it remembers only saves runs.
 
-    Raises: ValueError if the scenario does not fail, NotDeterministic if it does not fail in the same way twice.
+    Raises: DoesNotFail; NotDeterministic if the scenario does not fail in the same way twice.
     """
 
     def __init__(
@@ -130,7 +144,7 @@ class Reduction:
         self._interruption = interruption
         violation = self._run(scenario).violation
         if violation is None:
-            raise ValueError("the scenario does not fail, so there is nothing to reduce")
+            raise DoesNotFail
         self.signature: Signature = violation.signature
         """The signature of the scenario as it was given."""
         self.drawn = drawn

@@ -7,11 +7,11 @@ import pytest
 from conformance.components import COMPONENTS
 from conformance.driver import ANSWERS, Level, Program, Verdict
 from conformance.engines import check, check_with_hypothesis
-from conformance.engines.check import search_range
+from conformance.engines.check import check_part, search_range
 from conformance.engines.patience import PATIENCE
 from conformance.engines.search import Search, seeds
 from conformance.engines.tally import Counter
-from conformance.ports import ErrorKind, PortError, find_implementation
+from conformance.ports import BufferAndBacklog, ErrorKind, PortError, find_implementation
 from conformance.reporting.claims import idle_in_words
 from conformance.scenarios import Finding
 from reference_impl.design import PUSHED
@@ -139,3 +139,25 @@ def test_an_implementation_that_is_not_deterministic_is_a_finding_for_both_engin
         result = run(ready(With(Moody)), 60, 0)
         assert result.found
         assert {one.slug for one in result.found} == {ANSWERS}
+
+
+class Once(Subpartition):
+    """Loses one element, and never again."""
+
+    left = 1
+
+    def poll(self) -> BufferAndBacklog | None:
+        found = super().poll()
+        if found is not None and type(self).left:
+            type(self).left = 0
+            return None
+        return found
+
+
+def test_no_capability_is_advised_for_what_does_not_fail_again(monkeypatch):
+    monkeypatch.setattr(Once, "left", 1)
+    result = check_part(ready(With(Once)), "0", range(20), corpus=False)
+    assert result.found
+    for one in result.found:
+        assert one.unclaimed == ()
+        assert one.observed.endswith("run again, it does not fail, so the implementation is not deterministic)")
