@@ -89,8 +89,8 @@ def is_asked_for(config: pytest.Config) -> bool:
     return bool(
         option.implementation or option.component or option.known_failures or option.assume
         or option.conformance_profile or option.conformance_seed or option.conformance_reports
-        or option.conformance_ctrf or option.conformance_in_process or option.conformance_step_seconds
-        or option.conformance_memory
+        or option.conformance_ctrf or option.conformance_in_process
+        or option.conformance_step_seconds is not None or option.conformance_memory is not None
         or any(str(one).startswith("conformance.suite") for one in config.args)
     )  # fmt: skip
 

@@ -138,6 +138,11 @@ def _known(path: Path, number: int, entry: _Entry, components: Components) -> Kn
         scenario = read_scenario(file, components)
     except OSError as error:
         raise SchemaError(f"{path}, failure {number}: its scenario {file} cannot be read: {error.strerror}") from None
+    if scenario.component != component:
+        raise SchemaError(
+            f"{path}, failure {number}, field scenario: {entry.scenario!r} is a scenario of {scenario.component!r}, "
+            f"and the entry is about {component!r}"
+        )
     return KnownFailure(
         entry.property,
         component,

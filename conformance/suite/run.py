@@ -372,11 +372,12 @@ def _try_destinations(option: Any) -> None:
 
 
 def _limits(option: Any) -> Limits:
-    usual = Limits()
-    found = Limits(
-        option.conformance_step_seconds or usual.step_seconds, option.conformance_memory or usual.memory_mib
-    )  # fmt: skip
-    if found.step_seconds <= 0 or found.memory_mib <= 0:
+    found = Limits()
+    if option.conformance_step_seconds is not None:
+        found = found._replace(step_seconds=option.conformance_step_seconds)
+    if option.conformance_memory is not None:
+        found = found._replace(memory_mib=option.conformance_memory)
+    if not (found.step_seconds > 0 and found.memory_mib > 0):  # "nan" is no number of seconds
         raise pytest.UsageError("--conformance-step-seconds and --conformance-memory must be more than 0.")
     return found
 

@@ -88,6 +88,13 @@ def test_a_wrong_list_is_reported_in_words(change, said, tmp_path):
     assert said in str(caught.value)
 
 
+def test_a_scenario_of_another_component_is_reported(tmp_path):
+    answers = 'property = "operations-return-what-the-interface-says"'
+    text = ENTRY.replace('"subpartition"', '"gate"').replace(ENTRY.splitlines()[2], answers)
+    with pytest.raises(SchemaError, match=r"'replaced\.json' is a scenario of 'subpartition', and .* about 'gate'"):
+        load_known_failures(listed(tmp_path, text))
+
+
 def _up(folder: Path) -> str:
     (folder.parent / "outside.json").write_text(encode_scenario(REPLACED))
     return "../outside.json"

@@ -8,8 +8,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from conformance.suite.run import _limits
 
 SUITE = ("--pyargs", "conformance.suite", "-p", "no:cacheprovider", "-q")
 BUG = "known-bug:B-01"
@@ -47,6 +50,13 @@ def test_the_reference_conforms(tmp_path):
     )
     assert "Page:" not in done.stdout
     assert not (tmp_path / "conformance-reports").exists()
+
+
+@pytest.mark.parametrize(("seconds", "memory"), [(0.0, None), (float("nan"), None), (None, 0), (None, -1)])
+def test_a_limit_must_be_more_than_nothing(seconds, memory):
+    option = SimpleNamespace(conformance_step_seconds=seconds, conformance_memory=memory)
+    with pytest.raises(pytest.UsageError, match="must be more than 0"):
+        _limits(option)
 
 
 @pytest.mark.slow  # pytest in a process
