@@ -237,16 +237,23 @@ def ticket_address(ticket: str) -> str:
 
 
 def _reproduce(report: Report) -> str:
-    replay = f"conformance replay scenario.json --implementation {shlex.quote(report.implementation)}{_assumed(report)}"
+    built_in = is_built_in(report.implementation)
+    folder = "" if built_in else "FOLDER/"  # what else it names is found where the suite has run it, if anywhere
+    named = f"--implementation {shlex.quote(report.implementation)}{_assumed(report)}"
+    commands = (
+        f"conformance replay {folder}scenario.json {named}",
+        f"python -m pytest {folder}test_reproduce.py",
+    )
+    where = "in this folder" if built_in else "where the suite has run it, and with this folder as FOLDER"
     lines = [
         "## How to reproduce",
-        f"With `checkpoint-conformance` {__version__} installed, in this folder:",
-        markdown_block(f"{neutral_line(replay)}\npython -m pytest test_reproduce.py", "sh"),
+        f"With `checkpoint-conformance` {__version__} installed, {where}:",
+        markdown_block("\n".join(map(neutral_line, commands)), "sh"),
         "The first command shows the steps above, and exits with 1 until the bug is fixed, then with 0. "
         "The second runs a test that fails until the bug is fixed. The test can be put into any test suite, together "
         "with `scenario.json`. `history.json` contains every result in full.",
     ]
-    if not is_built_in(report.implementation):
+    if not built_in:
         lines.append(
             "The test looks for the implementation where it was found, seen from this folder. Elsewhere it is skipped, "
             "and says so, until the environment variable names it: "

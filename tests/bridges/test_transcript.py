@@ -137,6 +137,8 @@ def test_the_report_says_how_to_use_them_if_they_are_there(tmp_path, broken):
         interruption = OnRequest()
         interruption.request()
         interrupted = reported(tmp_path / "interrupted", implementation, SCENARIO, interruption)
+    assert "\nconformance replay FOLDER/scenario.json --implementation 'jsonl:adapter -v'\n" in text
+    assert "\npython -m pytest FOLDER/test_reproduce.py\n" in text
     assert "\nadapter -v < FOLDER/calls.jsonl | diff FOLDER/answers.jsonl -\n" in text
     assert names(interrupted) == OTHER_FILES
     assert "calls.jsonl" not in (interrupted / "report.md").read_text()
@@ -160,7 +162,7 @@ def test_what_is_too_long_is_left_out_and_the_report_says_how_to_get_it(tmp_path
     assert names(path) == OTHER_FILES
     text = (path / "report.md").read_text()
     assert f" and {5 * blanks / (1 << 20):,.1f} MiB, and a bug report has at most 16.0 MiB of them" in text
-    (line,) = (one for one in text.splitlines() if one.startswith("conformance replay FOLDER"))
+    _, line = (one for one in text.splitlines() if one.startswith("conformance replay FOLDER"))
     arguments = shlex.split(line.replace("FOLDER", str(path)))[1:]
     conformance = [sys.executable, "-c", "from conformance.cli import main; main()"]
     done = subprocess.run([*conformance, *arguments], cwd=tmp_path, check=False, capture_output=True, timeout=120)
