@@ -102,6 +102,9 @@ def _meant(slug: str, offered: Sequence[str]) -> list[Property]:
     """Return the properties of this name. Raises: click.UsageError if there is none, with names that are near."""
     found = [one for component in offered for one in COMPONENTS[component].meant(slug)]
     if not found:
+        elsewhere = [name for name, one in COMPONENTS.items() if name not in offered and one.meant(slug)]
+        if elsewhere:
+            raise click.UsageError(f"{', '.join(offered)}: no property {slug!r}. It is one of {', '.join(elsewhere)}.")
         known = sorted({one.slug for component in offered for one in COMPONENTS[component].properties})
         near = difflib.get_close_matches(slug, known, n=3, cutoff=0.3)
         hint = f" Near: {', '.join(near)}." if near else ""

@@ -145,3 +145,11 @@ def test_the_command_names_what_is_near_a_property_that_is_not_there(capsys):
         main(["explain", "every-operation-end"])
     assert ended.value.code == 2
     assert f"Near: {WAITING}" in capsys.readouterr().err
+
+
+def test_the_command_says_which_components_have_a_property_that_this_one_has_not(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["explain", WAITING, "--component", "deque", "--component", "persister"])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert f"deque, persister: no property {WAITING!r}. It is one of remote-channel, gate, " in said
