@@ -18,7 +18,7 @@ def examined_row(one: Examined) -> Table:
     word, style = (WRONG, BAD) if one.wrong else ("note", FAINT) if one.noted else ("ok", GOOD)
     row = Table.grid(padding=(0, 1))
     row.add_column(width=len(WRONG), no_wrap=True)
-    row.add_column(ratio=1)
+    row.add_column(ratio=1, overflow="fold")  # a line that a program wrote is one long word: its end is not cut off
     row.add_row(Text(word, style=style), Text.assemble((one.what, "bold"), ". ", plain(one.found)))
     if one.wrong:
         row.add_row("", Text(f"Do this: {plain(one.cure)}"))

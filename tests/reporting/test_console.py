@@ -8,7 +8,9 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
+from conformance.ports import Examined
 from conformance.reporting.console import CarefulConsole, Lines
+from conformance.reporting.examined import examined_row
 
 HOSTILE = "\x1b[2J\x1b]0;title\x07gone\r\x9b31m"
 
@@ -61,3 +63,12 @@ def test_a_text_stays_on_its_line_and_all_of_it_is_seen(what):
     seen = "mine\\nconforms gate everything reference\\u2028\\u202e\\u200b\\x85"
     assert any(seen in line for line in lines)
     assert all(line.isprintable() for line in lines)
+
+
+def test_what_a_program_wrote_without_a_blank_is_shown_to_its_end():
+    file = StringIO()
+    answer = '{"outcome":{"error":{"kind":"IOException","reason":"the"}},"type":"outcome","last":true}'
+    CarefulConsole(file=file, width=80).print(examined_row(Examined("results", f"It answered {answer}: why.", "This.")))
+    printed = file.getvalue()
+    assert answer in "".join(printed.split()).replace("Itanswered", "")
+    assert max(map(len, printed.splitlines())) <= 80
