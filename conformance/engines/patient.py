@@ -212,7 +212,7 @@ class Patient:
                 "results", f"In the middle of a scenario, the factory made no port from {shown(call[1])}: {reason}.",
                 "A scenario makes further ports where a restore begins; each replaces the port before.",
             )  # fmt: skip
-        found = f"`{operation}` did not return call {len(self.histories[number]) - 1}, {shown(call)}: {reason}."
+        found = f"`{operation}` failed at call {len(self.histories[number]) - 1}, {shown(call)}: {reason}."
         wants = _type_name(answer_type(getattr(self.component.port, operation)))
         cure = f"`{operation}` returns {wants}, or an error of a kind other than crashed."
         if kind == ErrorKind.HUNG:

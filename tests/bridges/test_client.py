@@ -78,7 +78,7 @@ def failing(command: list[str], seconds: float = 20.0) -> tuple[Client, PortErro
         ("outcome(value=3, error={'kind': 'io'})", r"one of them at most - at `\$\.outcome`$"),
         ("outcome(value=3, blocked=7)", r"one of them at most - at `\$\.outcome`$"),
         ("say(type='shrug')", r"Invalid value 'shrug'"),
-        ("say(type='opened')", r"which is not an answer to that request$"),
+        ("say(type='opened')", r"not an answer to that request, but perhaps a second one to the request before$"),
         ("say(type='x' * 9000)", r"with '\{.type.: .xxx[^\n]*… \(\d+ bytes\): "),
         ("print('x' * (5 << 20))", r"wrote a line longer than 4 MiB: '"),
     ],
@@ -193,8 +193,12 @@ def test_a_request_that_is_not_understood_does_not_end_the_program(program):
     ("on_hello", "said"),
     [
         ("print('Welcome!', flush=True)", "did not say hello: it answered 'hello' with 'Welcome!': JSON is malformed"),
-        ("sys.exit('no license')", "it exited with status 1; its log ends with:\n  no license"),
-        ("pass", "gave no answer to 'hello' within 0.3 s"),
+        ("sys.exit('no license')", "it exited with status 1; its log ends with:\n  no license\nIt must write"),
+        (
+            "pass",
+            "gave no answer to 'hello' within 0.3 s. It must write nothing but answers to stdout, one JSON object "
+            "per line, flush stdout after each",
+        ),
         (
             "say(**{**HELLO, 'protocol': 2})",
             "speaks protocol 2. This suite speaks protocol 4: `fault` has a third argument",

@@ -127,7 +127,7 @@ RELEASE = "    def release(self):\n        self.handles, self.priority = [], 0"
         ([(ITEMS, "return ','.join(map(str, self.handles))")],
          "deque: results", "answered nonsense to 'items': Expected `array", "`items` returns a list of integers, or"),
         ([(POLL, "return self.handles.pop(0)")],
-         "deque: results", '`poll` did not return call', "`poll` returns int or null, or an error of a kind other"),
+         "deque: results", '`poll` failed at call ', "`poll` returns int or null, or an error of a kind other"),
         ([(POLL, "time.sleep(9)")],
          "deque: results", "gave no answer to the call 'poll' within 0.5 s", "No operation may block the program."),
         ([CLAIMS, (RESOURCES, "raise NotImplementedError")],

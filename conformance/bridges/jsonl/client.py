@@ -189,7 +189,8 @@ class Client:
             self._give_up(child, error)
             raise self._unusable(
                 f"did not say hello: it {self._lost}",
-                "It must write nothing but answers to stdout, one JSON object per line, and its log to stderr.",
+                "It must write nothing but answers to stdout, one JSON object per line, flush stdout after each one, "
+                "and write its log to stderr.",
             ) from None
         if isinstance(greeting, Greeting) and greeting.protocol == PROTOCOL:
             self._child, self._greeting = child, greeting
@@ -203,9 +204,10 @@ class Client:
         raise self._unusable(f"answered the greeting with: {greeting.reason}", cure)
 
     def _unusable(self, what: str, cure: str) -> UnusableImplementation:
+        end = "\n" if "\n" in what else ". "  # behind its log, a line of ours begins
         return UnusableImplementation(
-            f"The program `{shlex.join(self.command)}` {what}. {cure} The suite runs it without a shell, in the folder "
-            f"{os.path.abspath(self._cwd or os.curdir)}; docs/jsonl-protocol.md describes the requests."
+            f"The program `{shlex.join(self.command)}` {what}{end}{cure} The suite runs it without a shell, in the "
+            f"folder {os.path.abspath(self._cwd or os.curdir)}; docs/jsonl-protocol.md describes the requests."
         )
 
     def _ask(self, child: ChildProcess, message: Request, seconds: float) -> Reply:
@@ -226,7 +228,10 @@ class Client:
                 f"gave an answer to {_name(message)} that could not be decoded within {seconds:g} s{child.log()}"
             )
         if not isinstance(reply, _EXPECTED[type(message)] | Refused):
-            raise Died(f"answered {_name(message)} with {shortened(line)}, which is not an answer to that request")
+            raise Died(
+                f"answered {_name(message)} with {shortened(line)}, which is not an answer to that request, "
+                "but perhaps a second one to the request before"
+            )
         return reply
 
     def _give_up(self, child: ChildProcess, error: Exception) -> None:
