@@ -71,8 +71,9 @@ class Counts:
     def runs_in_words(self) -> str:
         """How many scenarios were run, how many failed, and how many situations came up in them."""
         failed = f" ({self.failed_scenarios:,} {Word.FAILED.shown})" if self.failed_scenarios else ""
+        corpus = " and the corpus" if self.failed_scenarios > self.scenarios else ""
         seen = f", {self.seen:,} of {self.wanted:,} situations seen" if self.wanted else ""
-        return f"{counted(self.scenarios, 'scenario')}{failed}{seen}"
+        return f"{counted(self.scenarios, 'scenario')}{corpus}{failed}{seen}"
 
     @property
     def in_words(self) -> str:

@@ -31,6 +31,7 @@ from conformance.ports import find_implementation
 from conformance.reporting import Remark, Tried, Verdicts, campaign_verdicts, print_verdicts, tried_in_check
 from conformance.reporting.columns import Word
 from conformance.reporting.console import CarefulConsole
+from conformance.reporting.counts import Counts
 from conformance.reporting.page import Content, page_of
 from conformance.reporting.screen import LINES
 from conformance.reporting.showing import BELOW
@@ -288,3 +289,11 @@ def test_a_remark_says_how_much_it_leaves_out(good: Tried):
     remark = Remark("Three things:", ("a", "b", "c"), few=1)
     assert "Three things:\n  a\n  and 2 more\n" in printed(Verdicts((good,), (remark,)))
     assert "Three things:\n  a\n  b\n  c\n" in printed(Verdicts((good,), (remark,)), everything=True)
+
+
+def test_more_failures_than_scenarios_are_in_the_corpus_too():
+    """A search that crashes too often ends early; the corpus was replayed before it, and is not counted."""
+    assert Counts({}, 0, 0, 1, scenarios=40, failed_scenarios=50, steps=9).runs_in_words == (
+        "40 scenarios and the corpus (50 FAILED)"
+    )
+    assert Counts({}, 0, 0, 1, 40, 40, 9).runs_in_words == "40 scenarios (40 FAILED)"
