@@ -1,7 +1,6 @@
 package conformance.flink;
 
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.apache.flink.api.common.JobID;
@@ -9,6 +8,7 @@ import org.apache.flink.api.common.operators.MailboxExecutor;
 import org.apache.flink.runtime.checkpoint.CheckpointException;
 import org.apache.flink.runtime.checkpoint.CheckpointFailureReason;
 import org.apache.flink.runtime.checkpoint.CheckpointMetaData;
+import org.apache.flink.runtime.checkpoint.CheckpointMetrics;
 import org.apache.flink.runtime.checkpoint.CheckpointMetricsBuilder;
 import org.apache.flink.runtime.checkpoint.channel.ChannelStateWriter;
 import org.apache.flink.runtime.execution.Environment;
@@ -21,6 +21,7 @@ import org.apache.flink.runtime.state.SnapshotResult;
 import org.apache.flink.runtime.state.TaskStateManager;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.flink.streaming.api.operators.OperatorSnapshotFutures;
 import org.apache.flink.streaming.api.operators.StreamOperator;
 import org.apache.flink.streaming.runtime.tasks.OperatorChain;
@@ -35,6 +36,8 @@ final class SubtaskCheckpointSubject implements Subject {
 
     private static final String START = "checkpoint-start";
     private static final String SNAPSHOT = "operator-snapshot";
+    /** Nanoseconds of a millisecond. */
+    private static final long NANOS = 1_000_000;
 
     private final Signals signals = new Signals();
     private final SubtaskCalls calls = new SubtaskCalls(signals);
@@ -46,6 +49,8 @@ final class SubtaskCheckpointSubject implements Subject {
     private final Map<Long, TurnFuture<SnapshotResult<KeyedStateHandle>>> operatorState = new HashMap<>();
     /** By checkpoint, whether the inputs have handed all of their data over. */
     private final Map<Long, CompletableFuture<Void>> inputs = new HashMap<>();
+    /** By checkpoint, how many nanoseconds its alignment took; 0 if that is not said before the inputs are over. */
+    private final Map<Long, CompletableFuture<Long>> alignments = new HashMap<>();
 
     private final OperatorChain<Integer, ?> chain;
     private final SubtaskCheckpointCoordinator coordinator;
@@ -74,10 +79,15 @@ final class SubtaskCheckpointSubject implements Subject {
                 coordinator.initInputsCheckpoint(
                         arguments.number(0), Events.options(arguments.text(1), timeout));
                 return null;
+            case "aligned":
+                alignment(arguments.number(0)).complete(arguments.number(1) * NANOS);
+                return null;
             case "inputs_done":
+                alignment(arguments.number(0)).complete(0L);
                 inputs.get(arguments.number(0)).complete(null);
                 return null;
             case "inputs_failed":
+                alignment(arguments.number(0)).complete(0L);
                 inputs.get(arguments.number(0))
                         .completeExceptionally(new CheckpointException(CheckpointFailureReason.CHECKPOINT_DECLINED));
                 return null;
@@ -96,6 +106,9 @@ final class SubtaskCheckpointSubject implements Subject {
                 return null;
             case "advance":
                 timers.advance(arguments.number(0));
+                return null;
+            case "state_written":
+                writer.begun(arguments.number(0)).add(arguments.text(1), (int) arguments.number(2));
                 return null;
             case "finish_part":
                 finish(arguments.number(0), arguments.text(1));
@@ -134,11 +147,19 @@ final class SubtaskCheckpointSubject implements Subject {
 
     // ---- the task
 
+    private CompletableFuture<Long> alignment(long checkpoint) {
+        return alignments.computeIfAbsent(checkpoint, unused -> new CompletableFuture<>());
+    }
+
     private void trigger(CheckpointBarrier barrier) throws Exception {
+        CompletableFuture<Long> alignment = alignment(barrier.getId());
+        if (!barrier.getCheckpointOptions().isUnalignedCheckpoint()) { // all of its barriers have been taken
+            alignment.complete(0L);
+        }
         CheckpointMetricsBuilder metrics =
                 new CheckpointMetricsBuilder()
                         .setBytesProcessedDuringAlignment(0)
-                        .setAlignmentDurationNanos(0)
+                        .setAlignmentDurationNanos(alignment)
                         .setCheckpointStartDelayNanos(0);
         coordinator.checkpointState(
                 new CheckpointMetaData(barrier.getId(), barrier.getTimestamp()),
@@ -159,8 +180,8 @@ final class SubtaskCheckpointSubject implements Subject {
 
     @SuppressWarnings("unchecked")
     private void finish(long checkpoint, String part) throws BadRequest {
-        Object nothing = part.equals("operators") ? SnapshotResult.empty() : List.of();
-        ((CompletableFuture<Object>) part(checkpoint, part)).complete(nothing);
+        Object state = part.equals("operators") ? SnapshotResult.empty() : writer.begun(checkpoint).stored(part);
+        ((CompletableFuture<Object>) part(checkpoint, part)).complete(state);
     }
 
     private CompletableFuture<?> part(long checkpoint, String part) throws BadRequest {
@@ -249,7 +270,7 @@ final class SubtaskCheckpointSubject implements Subject {
                 Partial.of(
                         TaskStateManager.class,
                         Map.of(
-                                "reportTaskStateSnapshots", called -> acknowledged((CheckpointMetaData) called[0]),
+                                "reportTaskStateSnapshots", called -> acknowledged((CheckpointMetaData) called[0], (CheckpointMetrics) called[1]),
                                 "reportIncompleteTaskStateSnapshots", ignored -> null,
                                 "notifyCheckpointComplete", ignored -> null,
                                 "notifyCheckpointAborted", ignored -> null));
@@ -262,8 +283,13 @@ final class SubtaskCheckpointSubject implements Subject {
                         "declineCheckpoint", called -> declined((long) called[0], (CheckpointException) called[1])));
     }
 
-    private Object acknowledged(CheckpointMetaData checkpoint) {
-        signals.add(Json.tagged("checkpoint-acknowledged").put("checkpoint", checkpoint.getCheckpointId()));
+    private Object acknowledged(CheckpointMetaData checkpoint, CheckpointMetrics metrics) {
+        ObjectNode said = Json.tagged("checkpoint-acknowledged").put("checkpoint", checkpoint.getCheckpointId());
+        said.putObject("taken")
+                .put("unaligned", metrics.getUnalignedCheckpoint())
+                .put("persisted", metrics.getBytesPersistedDuringAlignment())
+                .put("alignment", metrics.getAlignmentDurationNanos() / NANOS);
+        signals.add(said);
         return null;
     }
 

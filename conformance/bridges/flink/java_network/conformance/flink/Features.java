@@ -17,7 +17,7 @@ public final class Features {
     public static ArrayNode capabilities() {
         // The adapter itself provides the first three, with its recording writer and its counting recycler.
         ArrayNode found = Json.array().add("faults").add("persisted-readback").add("resources").add("unions");
-        found.add("rescales-forced-edges").add("filters-records");
+        found.add("rescales-forced-edges").add("filters-records").add("says-how-taken");
         if (has(NETWORK + "partition.PipelinedSubpartition", "alignedBarrierTimeout")) {
             found.add("timeoutable-barriers");
         }
