@@ -264,7 +264,7 @@ class Search:
         """Returns the line of the first table."""
         scenarios = sum(one.scenarios for one in self._portions)
         unexercised = [set(one.unexercised) for one in self._portions]
-        never = sorted(set.intersection(*unexercised)) if unexercised else ()
+        never = sorted(set.intersection(*unexercised) - {one.slug for one in self._failed()}) if unexercised else ()
         known, new = (
             {one.signature for one in self._failed() if bool(one.known) is is_known} for is_known in (True, False)
         )
