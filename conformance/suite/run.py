@@ -119,9 +119,9 @@ class ConformancePlugin:
             self.entries: tuple[KnownFailure, ...] = load_known_failures(Path(known)) if known else ()
             self._limits, here = _limits(option), option.conformance_in_process
             self.implementations = {name: find(name, self._limits, in_process=here) for name in self.names}
+            self.components = {name: self._offered(one) for name, one in self.implementations.items()}
         except (UnusableImplementation, SchemaError, OSError) as error:
             raise pytest.UsageError(indented(str(error))) from None
-        self.components = {name: self._offered(one) for name, one in self.implementations.items()}
         self._programs: dict[tuple[str, str], Program] = {}
         self._checks: dict[tuple[str, str], Check] = {}
         self._standings: dict[tuple[str, str], Standing] = {}

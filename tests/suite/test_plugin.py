@@ -163,7 +163,8 @@ def summary_of(printed: str) -> str:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--implementation", "nobody"), "There is no implementation 'nobody'"),
+        (("--implementation", "jsonl:./nobody"), "The program `./nobody` cannot be started: "),
+        pytest.param(("--implementation", "nobody"), "There is no implementation 'nobody'", marks=pytest.mark.slow),
         pytest.param(("--component", "gat"), "There is no component 'gat'", marks=pytest.mark.slow),
         pytest.param(("--assume", "magic"), "There is no capability 'magic'", marks=pytest.mark.slow),
         pytest.param(("--known-failures", "nowhere.toml"), "nowhere.toml", marks=pytest.mark.slow),
