@@ -19,6 +19,7 @@ from conformance.ports import (
     ErrorKind,
     FaultKind,
     FaultStruck,
+    PartTaken,
     PortError,
     StatePart,
     SubtaskCall,
@@ -71,7 +72,27 @@ def test_an_unaligned_checkpoint_is_acknowledged_when_its_last_part_is_final(tas
         assert (heard(task), task.resources().futures) == ([], 1)
         task.finish_part(1, part)
     task.run_async(1)
-    assert (heard(task), task.resources().futures) == ([CheckpointAcknowledged(1)], 0)
+    acknowledged = CheckpointAcknowledged(1, PartTaken(unaligned=False, persisted=0, alignment=0))
+    assert (heard(task), task.resources().futures) == ([acknowledged], 0)
+
+
+def test_an_acknowledgement_says_how_the_task_took_its_part(task):
+    """subtask-checkpoint.md T24 (FLINK-31588): a checkpoint that timed out is unaligned if data in flight is stored."""
+    taken(task, 1, UNALIGNED)
+    task.aligned(1, 7)
+    task.state_written(1, StatePart.INPUTS, 2)
+    task.inputs_done(1)
+    task.aligned(2, 5)
+    taken(task, 2, TIMEOUTABLE)
+    task.advance(10)
+    task.state_written(2, StatePart.OUTPUTS, 1)
+    said = []
+    for checkpoint in (1, 2):
+        for part in StatePart:
+            task.finish_part(checkpoint, part)
+        task.run_async(checkpoint)
+        said += [one.taken for one in heard(task) if isinstance(one, CheckpointAcknowledged)]
+    assert said == [PartTaken(True, 2, 7), PartTaken(True, 1, 5)]
 
 
 def test_a_checkpoint_that_is_given_up_is_declined_twice(task):
