@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import re
 import tarfile
 import zipfile
 from pathlib import Path
@@ -22,10 +23,13 @@ from conformance.bridges.flink import (
     shim,
 )
 from conformance.bridges.flink.__main__ import main
+from conformance.components import COMPONENTS
 from conformance.engines import load_known_failures
-from conformance.ports import UnusableImplementation, find_implementation
+from conformance.ports import Capability, UnusableImplementation, find_implementation
+from conformance.ports.signatures import operations
 
 NEWEST = RELEASES[0]
+ADAPTERS = Path(releases.__file__).parent
 
 
 @pytest.fixture
@@ -232,3 +236,24 @@ def test_what_was_compiled_is_known_by_its_sources_and_its_jar(tmp_path, monkeyp
     read = shim.read_sources(NEWEST, components)
     monkeypatch.setattr(shim, "read_sources", lambda version, sources: read[1:])
     assert shim._key(jar, NEWEST, components) not in (first, second)
+
+
+NOT_ASKED_FOR = {
+    ("gate", "insert_recovery_barriers"): Capability.RECOVERS_BY_PUSHING,
+    ("writer", "add_input_from_spill"): Capability.RECOVERS_BY_PUSHING,
+    ("pipeline", "threads"): Capability.JOB_STEPS,
+    ("pipeline", "work"): Capability.JOB_STEPS,
+    ("pipeline", "lose"): Capability.JOB_STEPS,
+}
+"""By component, the operations that no release is asked for, and the capability that none claims."""
+
+
+def test_the_java_side_knows_each_operation_that_it_may_be_asked_for():
+    """A port that has a further operation is noticed without a JDK: else each scenario that calls it fails there."""
+    java = "\n".join(one.read_text(encoding="utf-8") for one in ADAPTERS.rglob("*.java"))
+    known = set(re.findall(r'case "([a-z_]+)"', java))
+    offered = set(COMPONENTS) - {"chain", "drainer", "spill"}
+    assert all(f'"{name}"' in java for name in offered)
+    unknown = {(name, one) for name in offered for one in operations(COMPONENTS[name].port) if one not in known}
+    assert unknown == NOT_ASKED_FOR.keys()
+    assert not any(f'"{capability}"' in java for capability in NOT_ASKED_FOR.values())
