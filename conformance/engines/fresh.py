@@ -21,11 +21,18 @@ class Opinion(Struct, frozen=True):
 
     verdict: str
     reason: str
+    otherwise: bool = False
+    """Whether another property fails there than the finding of the scenario says."""
 
     @property
     def confirms(self) -> bool:
-        """Whether the scenario fails in the fresh process too."""
-        return self.verdict == ReplayVerdict.FAILED.value
+        """Whether the scenario fails in the fresh process too, as its finding says."""
+        return self.verdict == ReplayVerdict.FAILED.value and not self.otherwise
+
+    @property
+    def told(self) -> str:
+        """What became of a scenario that the opinion does not confirm, as a clause."""
+        return "the scenario failed in another way" if self.otherwise else "the scenario did not fail"
 
 
 def in_fresh_process(
@@ -40,4 +47,7 @@ def in_fresh_process(
             seen = replay(scenario, apart, assume, components)
     except (UnusableImplementation, Ended) as error:
         return Opinion("UNKNOWN", str(error))
-    return Opinion(seen.verdict.value, seen.reason)
+    failed, finding = seen.violation, scenario.finding
+    meant = None if finding is None else components[scenario.component].meant(finding.property)
+    otherwise = failed is not None and meant is not None and failed.property not in meant
+    return Opinion(seen.verdict.value, seen.reason, otherwise)

@@ -188,7 +188,7 @@ def _why(report: Report, story: Story) -> list[str]:
         sections.append("## Why each step is there\n\n" + table(("#", "step", "why"), rows))
     if report.opinion is not None and not report.opinion.confirms:
         sections.append(
-            f"**In a fresh process the scenario did not fail** ({cell(report.opinion.verdict)}: "
+            f"**In a fresh process {report.opinion.told}** ({cell(report.opinion.verdict)}: "
             f"{cell(report.opinion.reason)}). The implementation keeps state from one scenario to the next, or it is "
             "not deterministic."
         )

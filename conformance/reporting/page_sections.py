@@ -274,7 +274,7 @@ def _replayed(report: Report) -> Replayed:
     if report.replay.violation is None:
         doubt = f"It did not fail when the scenario was run again ({plain(report.replay.reason)})."
     elif report.opinion is not None and not report.opinion.confirms:
-        doubt = f"In a fresh process the scenario did not fail ({plain(report.opinion.reason)})."
+        doubt = f"In a fresh process {report.opinion.told} ({plain(report.opinion.reason)})."
     messages = sequence_of(report.replay, report.reference)
     return Replayed(
         story,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from conformance.engines.replay import Replay, ReplayVerdict, replay
-from conformance.ports import Capability, Implementation
+from conformance.ports import Capability, Implementation, offered_components
 from conformance.reporting.story import tell
 from conformance.scenarios import Scenario
 from conformance.suite.telling import told
@@ -20,8 +20,11 @@ def judge(scenario: Scenario, implementation: Implementation, assume: Iterable[C
     that need these capabilities are judged although they are not claimed.
 
     Raises: AssertionError if a property does not hold. It says what was expected and observed, shows the rule and the
-    steps in words, and the command that replays the scenario.
+    steps in words, and the command that replays the scenario. ValueError if the implementation does not offer the
+    component: a test of it could never fail.
     """
+    if scenario.component not in offered_components(implementation):
+        raise ValueError(f"{implementation.name} does not offer the component {scenario.component}")
     assumed = frozenset(assume)
     found = replay(scenario, implementation, assumed)
     if found.verdict is ReplayVerdict.FAILED:

@@ -10,7 +10,7 @@ from conformance.engines.explain import explain
 from conformance.engines.fresh import in_fresh_process
 from conformance.engines.replay import ReplayVerdict, read_scenario
 from conformance.ports import find_known_bug
-from conformance.scenarios import Scenario
+from conformance.scenarios import Finding, Scenario
 
 
 def minimal(name: str) -> tuple[Program, Scenario]:
@@ -59,6 +59,10 @@ def test_a_fresh_process_confirms_what_fails_and_only_that():
     opinion = in_fresh_process(scenario, "reference")
     assert not opinion.confirms
     assert opinion.verdict == ReplayVerdict.FIXED.value
+    other = Finding("sequence-numbers-have-no-gaps", "protocol", "known-bug:B-01")
+    doubt = in_fresh_process(Scenario(scenario.component, scenario.config, scenario.steps, other), "known-bug:B-01")
+    assert (doubt.verdict, doubt.confirms) == (ReplayVerdict.FAILED.value, False)
+    assert doubt.told == "the scenario failed in another way"
 
 
 def test_an_implementation_that_ends_its_process_fails_in_a_fresh_one_too():

@@ -19,8 +19,10 @@ from conformance.components import COMPONENTS
 from conformance.driver import Program, Violation
 from conformance.engines.replay import ReplayVerdict, read_scenario
 from conformance.ports import Capability, find_implementation
+from conformance.scenarios import Scenario
 from conformance.suite import judge, state_machine
 from conformance.suite.machine_test import explain
+from tests.implementations import With
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / "tests" / "corpus"
@@ -34,6 +36,11 @@ B88 = Program(COMPONENTS["subpartition"], find_implementation("known-bug:B-88"))
 def test_judge_returns_the_verdict_if_every_property_holds():
     scenario = read_scenario(CORPUS / "B-88.json")
     assert judge(scenario, find_implementation("reference")).verdict is ReplayVerdict.FIXED
+
+
+def test_judge_refuses_a_component_that_is_not_offered():
+    with pytest.raises(ValueError, match="mine does not offer the component deque"):
+        judge(Scenario("deque", None, (("poll",),)), With())
 
 
 def test_judge_says_what_is_broken_and_how_to_replay_it(tmp_path):
