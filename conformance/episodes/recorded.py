@@ -253,7 +253,7 @@ def a_source_reads_on_where_its_checkpoint_says(
     return True
 
 
-@RULES.rule(snapshot, invariant="E-8")
+@RULES.rule(snapshot, invariant="E-10")
 def a_checkpoint_is_not_ahead_of_its_source(
     ledger: EpisodeLedger, seen: Seen[ports.JobCheckpoint | None, int]
 ) -> Judgement:
