@@ -220,8 +220,11 @@ class Client:
             reply = decode_reply(line)
         except ValueError as error:
             why = str(error)[:200]  # it may quote the line
-            if not (line.lstrip().startswith(b"{") or isinstance(message, Hello)):
-                why += "; it must write nothing but answers to stdout, and its log to stderr"
+            whole = line.strip()
+            if not ((whole.startswith(b"{") and whole.endswith(b"}")) or isinstance(message, Hello)):
+                why += "; it must write nothing but answers to stdout, each on one line, and its log to stderr"
+            elif why.startswith(("Invalid enum value ", "Invalid value ")):
+                why += "; `conformance docs jsonl-protocol` lists the right ones"
             raise Died(f"answered {_name(message)} with {shortened(line)}: {why}") from None
         if len(line) > _LONG and time.monotonic() > child.deadline:
             raise Hung(
