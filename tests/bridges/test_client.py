@@ -73,7 +73,7 @@ def failing(command: list[str], seconds: float = 20.0) -> tuple[Client, PortErro
         ("print('hello, world'); outcome()", r"answered the call 'poll' with 'hello, world': JSON is malformed"),
         ("print(json.dumps({'type': 'outcome'}, indent=1))", r" with '\{': Input data was truncated; .* each on one"),
         ("say(type='outcome')", r"missing required field `outcome`$"),
-        ("say(type='outcome', outcome={'error': {'kind': 'sad'}})", r"value 'sad' - at .*kind`; `conformance docs json"),
+        ("say(type='outcome', outcome={'error': {'kind': 'sad'}})", r"value 'sad' - at .*kind`; `conformance docs "),
         ("say(type='outcome', outcome={}, extra=1)", r"unknown field `extra`$"),
         ("outcome(vaule=3)", r"unknown field `vaule`"),
         ("outcome(value=3, error={'kind': 'io'})", r"one of them at most - at `\$\.outcome`$"),
