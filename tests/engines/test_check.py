@@ -141,6 +141,12 @@ def test_an_implementation_that_is_not_deterministic_is_a_finding_for_both_engin
         assert {one.slug for one in result.found} == {ANSWERS}
 
 
+def test_hypothesis_says_after_each_scenario_how_many_are_done():
+    done: list[int] = []
+    check_with_hypothesis(Program(COMPONENTS["deque"], find_implementation("reference")), 5, 0, done.append)
+    assert done == [1, 2, 3, 4, 5]
+
+
 class Once(Subpartition):
     """Loses one element, and never again."""
 
