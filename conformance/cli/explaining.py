@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
+from textwrap import wrap
 
 import click
 
@@ -87,7 +88,9 @@ def explain(
                         reference.capabilities - program.capabilities,
                     )  # fmt: skip
             for line in (*([""] if at else []), *reporting.explanation_lines(explained)):
-                out.print(line)
+                indent = " " * (len(line) - len(line.lstrip()))
+                for part in wrap(line, out.width, subsequent_indent=indent) or [""]:
+                    out.print(part, soft_wrap=True)
     return CONFORMS
 
 

@@ -134,7 +134,9 @@ def test_the_command_explains_each_component_that_has_the_property(capsys):
         main(["explain", WAITING, "--scenarios", "5", "--component", "gate", "--component", "writer"])
     told = capsys.readouterr().out
     assert ended.value.code == 0
-    assert f"gate: {WAITING}\n" in told
+    assert (
+        f"gate: {WAITING}\n  An operation that has begun ends once everything that it may wait for has\n  hap" in told
+    )
     assert f"writer: {WAITING}\n" in told
     assert told.count("Why: ") == 2
     assert "(b) reference with the same capabilities" in told
