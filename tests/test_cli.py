@@ -134,6 +134,8 @@ def test_a_canary_that_is_not_found_is_a_violation(tmp_path):
         (["check", "--component", "no-such"], "there is no component 'no-such'"),
         (["check", "--assume", "no-such"], "there is no capability 'no-such'"),
         (["check", "--scenarios", "0"], "0 is not in the range"),
+        (["check", "--step-seconds", "nan"], "nan is no amount of time"),
+        (["campaign", "start", "anywhere", "--minutes", "nan"], "nan is no amount of time"),
         (["check", "--implementation", "tests.implementations:With", "--component", "deque"], "does not offer deque"),
         (["check", "--implementation", "tests.implementations:SaysNonsense"], "must return a mapping"),
         (["check", "--implementation", "tests.implementations:ClaimsNonsense"], "must be a frozenset"),

@@ -18,6 +18,7 @@ from conformance.cli.interrupting import interruptible
 from conformance.cli.options import (
     RUNNERS,
     Command,
+    Time,
     all_option,
     assume_option,
     capabilities_of,
@@ -79,7 +80,7 @@ def campaign() -> None:
 )  # fmt: skip
 @click.option("--episodes", type=click.IntRange(1), help="How many jobs, with --adapter.  [default: 100]")
 @click.option("--steps", type=click.IntRange(1), help="Run until the first implementation has taken this many steps.")
-@click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Start no new block after this many minutes.")
+@click.option("--minutes", type=Time(), help="Start no new block after this many minutes.")
 @click.option(
     "--until-found", is_flag=True, help="Run each known bug in its component only, until a failure of it was found."
 )

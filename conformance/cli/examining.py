@@ -9,7 +9,7 @@ import click
 
 from conformance import reporting
 from conformance.cli.guarding import guarded, in_an_examination, saying
-from conformance.cli.options import in_process_option, json_option, memory_option, out, step_seconds_option
+from conformance.cli.options import Time, in_process_option, json_option, memory_option, out, step_seconds_option
 from conformance.engines.doctor import examine
 from conformance.engines.stored import audit_folder
 from conformance.ports import Implementation, Limits, find_implementation
@@ -54,7 +54,7 @@ def doctor(name: str, step_seconds: float, memory: int, in_process: bool) -> int
     help="The implementation that wrote the folder in a format of its own, instead of the format of the suite.",
 )  # fmt: skip
 @click.option(
-    "--step-seconds", type=click.FloatRange(0, min_open=True), default=600.0, show_default=True,
+    "--step-seconds", type=Time(), default=600.0, show_default=True,
     help="How long the implementation may take for the whole folder.",
 )  # fmt: skip
 @memory_option

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -116,8 +117,22 @@ known_option = click.option(
 processes_option = click.option(
     "--processes", type=click.IntRange(1), default=1, show_default=True, help="Search in this many processes at once."
 )
+
+
+class Time(click.FloatRange):
+    """An amount of time above 0. `nan`, which is below and above nothing, would be no limit at all."""
+
+    def __init__(self) -> None:
+        super().__init__(0, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        return self.fail(f"{value} is no amount of time.", param, ctx) if math.isnan(number) else number
+
+
 step_seconds_option = click.option(
-    "--step-seconds", type=click.FloatRange(0, min_open=True), default=Limits().step_seconds, show_default=True,
+    "--step-seconds", type=Time(), default=Limits().step_seconds, show_default=True,
     help="How long an operation may take.",
 )  # fmt: skip
 memory_option = click.option(
