@@ -8,7 +8,12 @@ import pytest
 
 from conformance.driver import Broken, FailureClass, Judgement, PortLedger, Seen, Unsure
 from conformance.models.faults import a_refusal_is_not_a_failure, an_operation_fails_with_what_it_calls
-from conformance.models.lifetime import a_future_ends_with_what_it_waits_for, a_release_notifies_nobody
+from conformance.models.lifetime import (
+    a_cancellation_deletes_the_files,
+    a_future_ends_with_what_it_waits_for,
+    a_release_notifies_nobody,
+    after_release_nothing_is_held,
+)
 from conformance.models.records import compare_ids, in_words, records, were
 from conformance.models.recovery import (
     a_push_after_release_is_recycled_silently,
@@ -130,6 +135,22 @@ def test_a_future_ends_with_what_it_waits_for():
     ledger.begin_release()
     ledger.release()
     assert judged(2) is False
+
+
+def test_who_counts_nothing_has_not_shown_that_nothing_is_held():
+    ledger = PortLedger()
+    ledger.begin_life("live")
+    ledger.begin_release()
+    ledger.release()
+
+    def judged(**counts: int) -> list[Judgement]:
+        held = seen(Resources(**counts))
+        return [after_release_nothing_is_held.check(ledger, held), a_cancellation_deletes_the_files.check(True, held)]
+
+    assert judged() == [False, False]
+    assert judged(segments=0) == [True, False]
+    assert judged(files=0) == [True, True]
+    assert all(map(broken, judged(files=1)))
 
 
 def test_a_release_notifies_nobody():
