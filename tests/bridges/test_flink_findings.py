@@ -283,6 +283,20 @@ def test_each_checkpoint_with_an_event_to_a_finished_subtask_fails(release, how,
 @pytest.mark.parametrize(
     ("release", "how", "status", "told"),
     [
+        *((release, (), 1, ("FailoverRegion is restarting.", "UNTOLD: the coordinator was not notified"))
+          for release in ("2.3.0", "2.2.1", "1.20.5")),
+        ("2.3.0", ("control",), 0, ("Checkpoint Coordinator is suspending.", "the coordinator was notified")),
+    ],
+)  # fmt: skip
+def test_a_coordinator_is_not_notified_of_what_a_restart_aborts(release, how, status, told, tmp_path):
+    ended, lines = run_job("untold-abort/UntoldInJob.java", release, tmp_path, *how)
+    assert (ended, lines[-1]) == (status, told[1])
+    assert f"the checkpoint: {told[0]}" in lines
+
+
+@pytest.mark.parametrize(
+    ("release", "how", "status", "told"),
+    [
         *((release, (), 239, "Some subtask gateway can be closed while others cannot.")
           for release in ("2.3.0", "2.2.1", "1.20.5")),
         ("2.3.0", ("control",), 0, "the job went on"),
