@@ -319,8 +319,10 @@ class Search:
         priorities = {one: draw() for one in turned.few(ledger, draw)}
         changes = {floor(draw() * WINDOW): -1 - number for number in range(floor(draw() * (most + 1)))}
         for at in range(WINDOW):
-            awake = turned.awake(ledger)
+            awake = turned.awake(ledger)  # which changes with what is performed
             if ledger.phase != phase or not (awake or self._operate(world, by_phase[phase], name, draw)):
+                break
+            if ledger.phase != phase:  # the operation was the end of a life, and has woken a thread
                 break
             able = [one for one in awake if one in priorities]
             first = max(able, key=priorities.__getitem__) if able else next(iter(awake), None)

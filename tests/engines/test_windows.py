@@ -73,6 +73,24 @@ def test_an_operation_begins_while_nobody_may_act():
     assert {step[0] for step in played.performed[before:]} == {"throttle"}
 
 
+def test_a_window_ends_with_the_life_also_if_its_end_has_woken_a_thread():
+    """A kill wakes a writer. What was enabled before it is not enabled any more."""
+    played = world()
+    before = len(played.performed)
+    awake: dict[Any, None] = {}
+
+    def kills(ledger: Any) -> Any:
+        awake[FIRST] = None
+        return [()]
+
+    turned = Turned(work, lambda ledger: awake, lambda ledger, draw: [FIRST])
+    draws = iter([0.5, 0.25, 0.0])  # a priority, and that it changes once, at once
+    count = Search(played.program).draw_by_priority(
+        played, turned, {"live": ((("kill",), kills, ""),)}, lambda: next(draws, 0.0)
+    )
+    assert (count, played.performed[before:]) == (1, [("kill",)])
+
+
 def test_what_begins_in_a_window_is_no_turn():
     played, random = world(), Random(1).random
     search, before = Search(played.program), list(played.performed)
