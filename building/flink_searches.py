@@ -214,11 +214,12 @@ failure is *known* if it is recorded in `conformance/bridges/flink/known_failure
 
 
 def page(wanted: Wanted, portions: Sequence[Portion]) -> str:
-    """Returns the page about these searches."""
-    searches = [Search(wanted, name, component, portions) for name, component in wanted.pairs()]
-    scenarios, steps = sum(one.scenarios for one in portions), sum(one.steps for one in portions)
-    done = {one.place for one in portions}
-    missing = sum(end - first for *one, first, end in wanted.places() if (*one, first, end) not in done)
+    """Returns the page about the portions that were wanted. Others may be there."""
+    places = set(wanted.places())
+    done = {one.place: one for one in portions if one.place in places}
+    searches = [Shown(wanted.seeds, name, component, done.values()) for name, component in wanted.pairs()]
+    scenarios, steps = sum(one.scenarios for one in done.values()), sum(one.steps for one in done.values())
+    missing = sum(end - first for *_, first, end in places - done.keys())
     news = [one for search in searches for one in search.news()]
     return "\n".join([
         HEAD.format(seeds=", ".join(f"*{one}*" for one in wanted.seeds), scenarios=f"{wanted.scenarios:,}"),
@@ -246,16 +247,12 @@ def page(wanted: Wanted, portions: Sequence[Portion]) -> str:
     ])  # fmt: skip
 
 
-class Search:
+class Shown:
     """What all portions of one component of one engine have shown."""
 
-    def __init__(self, wanted: Wanted, name: str, component: str, portions: Iterable[Portion]) -> None:
-        self._name, self._component = name, component
-        self._seeds = {one: [] for one in wanted.seeds}  # type: dict[str, list[Portion]]
-        for portion in portions:
-            if (portion.implementation, portion.component) == (name, component) and portion.seed in self._seeds:
-                self._seeds[portion.seed].append(portion)
-        self._portions = [one for some in self._seeds.values() for one in some]
+    def __init__(self, seeds: Iterable[str], name: str, component: str, portions: Iterable[Portion]) -> None:
+        self._seeds, self._name, self._component = tuple(seeds), name, component
+        self._portions = [one for one in portions if (one.implementation, one.component) == (name, component)]
 
     def _failed(self) -> Iterator[Failed]:
         return (one for portion in self._portions for one in portion.failed)
@@ -292,9 +289,8 @@ class Search:
         ]
         for slug, failure_class in sorted({*found, *recorded}):
             seen = [
-                (seed, one)
-                for seed, some in self._seeds.items()
-                for portion in some
+                (portion.seed, one)
+                for portion in self._portions
                 for one in portion.failed
                 if (one.slug, one.failure_class) == (slug, failure_class)
             ]
@@ -306,6 +302,16 @@ class Search:
             ]  # fmt: skip
 
 
+def followed(portions: Iterable[Portion]) -> bool:
+    """Prints what each portion has shown. Returns whether all were searched, and nobody has interrupted it."""
+    try:
+        for one in portions:
+            print(f"{one.implementation} {one.component}, {one.seed} from {one.first:,}: {told(one)}", flush=True)
+    except KeyboardInterrupt:
+        return False
+    return True
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Returns the exit status: 0; 1 if there is a new failure; 2 if a release cannot be run; 130 after Ctrl-C."""
     parser = argparse.ArgumentParser(prog="python -m building.flink_searches", description=__doc__)
@@ -315,18 +321,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--keep", type=Path, default=Path("build/flink-searches"), help="for what was found")
     parser.add_argument("--report", type=Path, metavar="FILE", help="the Markdown document")
     options = parser.parse_args(arguments)
-    status = 0
+    options.keep.mkdir(parents=True, exist_ok=True)
+    code = digest()
     try:
         wanted = Wanted(offered(options.components), options.seeds, options.scenarios)
-        options.keep.mkdir(parents=True, exist_ok=True)
-        code = digest()
-        for one in run(wanted, code, options.keep):
-            print(f"{one.implementation} {one.component}, {one.seed} from {one.first:,}: {told(one)}", flush=True)
+        status = 0 if followed(run(wanted, code, options.keep)) else 130
     except UnusableImplementation as error:
         print(error, file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        status = 130
     portions = read(options.keep, code)
     if options.report:
         write_text(options.report, page(wanted, portions))
