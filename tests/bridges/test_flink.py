@@ -61,7 +61,7 @@ def test_it_says_what_it_is(flink):
         Capability.RECOVERS_BY_PUSHING, Capability.STEPPING, Capability.BEGINS_ANYWHERE,
         Capability.DOWN_GATE, Capability.UP_GATE, Capability.UP_BLOCKED,
         Capability.ONE_BUFFER_BEFORE_THE_FILTER, Capability.BOUNDED_FILTER_MEMORY, Capability.PARTIAL_RECORDS_IN_FILES,
-        Capability.ALIGNS_AT_RECEIVER, Capability.ALIGNED_EDGES, Capability.SAYS_HOW_TAKEN,
+        Capability.ALIGNS_AT_RECEIVER, Capability.ALIGNED_EDGES, Capability.JOB_STEPS, Capability.CHECKPOINT_READBACK,
     }  # fmt: skip
     assert flink.capabilities == (released if flink.release == "2.3.0" else released - since_2_3)
 
