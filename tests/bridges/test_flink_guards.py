@@ -22,7 +22,7 @@ from tests.bridges.conftest import skip_without
 pytestmark = [pytest.mark.flink, pytest.mark.xdist_group("flink")]
 
 RELEASE = "2.3.0"
-SCENARIOS = 300
+SCENARIOS = 1000
 GUARDS = guards()
 
 
