@@ -23,6 +23,7 @@ import msgspec
 from msgspec.structs import replace
 
 from building.flink_pipeline import counting, keep
+from building.kept_lines import add_line, read_lines
 from conformance.components import COMPONENTS
 from conformance.components.pipeline import steps
 from conformance.components.pipeline.config import PipelineScenarioConfig, make
@@ -369,8 +370,7 @@ def episode(program: Program, release: str, number: int) -> tuple[Episode, World
 # ---- a run of many ---------------------------------------------------------------------------------------------------
 def read(folder: Path) -> list[Episode]:
     """Returns the episodes that were run."""
-    file = folder / EPISODES
-    return msgspec.json.Decoder(Episode).decode_lines(file.read_bytes()) if file.exists() else []
+    return read_lines(folder / EPISODES, Episode)
 
 
 def run(release: str, numbers: Sequence[int], folder: Path) -> None:
@@ -385,8 +385,7 @@ def run(release: str, numbers: Sequence[int], folder: Path) -> None:
                 broken = f"{release}-{one.violation}"
                 if len(list(folder.glob(f"{broken}@*"))) < MOST_KEPT:
                     keep(world, violation, folder / f"{broken}@{number}")
-            with (folder / EPISODES).open("ab") as file:
-                file.write(msgspec.json.encode(one) + b"\n")
+            add_line(folder / EPISODES, one)
     finally:
         implementation.close()
 

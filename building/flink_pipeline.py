@@ -26,6 +26,7 @@ import msgspec
 from msgspec.structs import replace
 
 from building import flink_probe
+from building.kept_lines import add_line, read_lines
 from conformance.bridges.flink.implementation import CHANGE, COUNTING_NANOSECONDS, OPENING_MICROSECONDS
 from conformance.components import COMPONENTS
 from conformance.components.pipeline import steps
@@ -230,8 +231,7 @@ def keep(world: World | None, violation: Violation, folder: Path) -> None:
 
 def read(folder: Path) -> list[Episode]:
     """Returns the episodes that were run."""
-    file = folder / EPISODES
-    return msgspec.json.Decoder(Episode).decode_lines(file.read_bytes()) if file.exists() else []
+    return read_lines(folder / EPISODES, Episode)
 
 
 def run(setting: Setting, numbers: Sequence[int], folder: Path) -> None:
@@ -251,8 +251,7 @@ def run(setting: Setting, numbers: Sequence[int], folder: Path) -> None:
                     )
                     (place / PROBE).write_text(seen, encoding="utf-8")
                     kept += 1
-            with (folder / EPISODES).open("ab") as file:
-                file.write(msgspec.json.encode(one) + b"\n")
+            add_line(folder / EPISODES, one)
     finally:
         implementation.close()
 

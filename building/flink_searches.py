@@ -15,29 +15,27 @@ import argparse
 import hashlib
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import msgspec
 
+from building.findings import KNOWN_FAILURES, RELEASES
+from building.kept_lines import add_line, read_lines
 from conformance.campaigns.code import code_by_names
 from conformance.campaigns.names import SUITE
 from conformance.components import COMPONENTS
 from conformance.driver import Kind, Level, Program
 from conformance.engines.check import reduce_failures, search_range
-from conformance.engines.known_failures import KnownFailure, Standing, load_known_failures, standing
-from conformance.engines.tally import Tally
+from conformance.engines.known_failures import KnownFailure, load_known_failures, standing
+from conformance.engines.tally import Signature, Tally
 from conformance.ports import Implementation, UnusableImplementation
 from conformance.ports import find_implementation as find
 from conformance.reporting.markdown import cell, table
 from conformance.scenarios import encode_scenario
 from conformance.system.writing import write_text
 
-ROOT = Path(__file__).parents[1]
-KNOWN_FAILURES = ROOT / "conformance" / "bridges" / "flink" / "known_failures"
-RELEASES = ("2.3.0", "2.2.1", "1.20.5")
 IMPLEMENTATIONS = ("flink-component", "flink-coordinator")
 SEEDS = ("night one", "night two", "night three")
 SCENARIOS = 20_000
@@ -66,7 +64,7 @@ class Failed(msgspec.Struct, frozen=True):
     """The reduced scenario of a new failure."""
 
     @property
-    def signature(self) -> tuple[str, str, str]:
+    def signature(self) -> Signature:
         """What tells it from other failures."""
         return self.slug, self.failure_class, self.operation
 
@@ -147,18 +145,14 @@ class Engine:
 
     name: str
     implementation: Implementation
-    known: tuple[KnownFailure, ...]
-
-    @cache  # noqa: B019 - there are few of them, and each lives as long as the run
-    def standing(self, component: str) -> Standing:
-        """Returns which of its known failures still fail as they are recorded."""
-        return standing(self.known, self.name, self.implementation, [component])
+    known: Mapping[tuple[str, Signature], KnownFailure]
+    """By component and signature, its known failures that still fail as they are recorded."""
 
     def search(self, code: str, component: str, seed: str, first: int, end: int) -> Portion:
         """Searches some scenarios, and reduces one of each failure that nobody knows."""
         program = Program(COMPONENTS[component], self.implementation)
         tally = search_range(program, seed, range(first, end))
-        known = self.standing(component).known
+        known = self.known
         failed = [
             Failed(*signature, one.count, one.first, cell(known[component, signature].reason))
             for signature, one in tally.failures.items()
@@ -184,23 +178,18 @@ def run(wanted: Wanted, code: str, folder: Path) -> Iterator[Portion]:
         engines: dict[str, Engine] = {}
         for name, component, seed, first, end in missing:
             if name not in engines:
-                release = name.partition("@")[2]
-                known = load_known_failures(KNOWN_FAILURES / f"{release}.toml")
-                engines[name] = Engine(name, stack.enter_context(closing(find(name))), known)
+                implementation = stack.enter_context(closing(find(name)))
+                entries = load_known_failures(KNOWN_FAILURES / f"{name.partition('@')[2]}.toml")
+                known = standing(entries, name, implementation, wanted.components[name]).known
+                engines[name] = Engine(name, implementation, known)
             found = engines[name].search(code, component, seed, first, end)
-            with (folder / SEARCHES).open("ab") as file:  # what is in front of it may have been cut off
-                file.write(b"\n" + msgspec.json.encode(found) + b"\n")
+            add_line(folder / SEARCHES, found)
             yield found
 
 
 def read(folder: Path, code: str) -> list[Portion]:
-    """Returns what was searched with this code. A line that a kill has cut off does not count."""
-    file = folder / SEARCHES
-    found = []
-    for line in file.read_bytes().splitlines() if file.exists() else ():
-        with suppress(msgspec.DecodeError):
-            found.append(msgspec.json.decode(line, type=Portion))
-    return [one for one in found if one.code == code]
+    """Returns what was searched with this code."""
+    return [one for one in read_lines(folder / SEARCHES, Portion) if one.code == code]
 
 
 # ---- the page --------------------------------------------------------------------------------------------------------

@@ -37,6 +37,10 @@ class EpisodeConfig(Struct, frozen=True, forbid_unknown_fields=True):
         """Returns the key of a record; None: there is no such record."""
         return key_among(record, self.keys)
 
+    def name_of(self, record: int) -> str:
+        """Returns what a message calls a record."""
+        return str(record)
+
     def job(self) -> JobConfig:
         """Returns the job as the one of the component `pipeline`."""
         many = self.parallelism

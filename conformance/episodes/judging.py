@@ -6,12 +6,10 @@ what was wrong first.
 
 from __future__ import annotations
 
-import json
-import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NoReturn
 
@@ -21,8 +19,8 @@ from conformance.driver.judge import Judge
 from conformance.driver.judgement import Several
 from conformance.episodes import lines, recorded, steps
 from conformance.episodes.config import SINK
-from conformance.episodes.ledger import AGAIN, EpisodeLedger
-from conformance.episodes.recorded import SOURCE, Keys, RecordedConfig, RecordedJobs, Rows
+from conformance.episodes.ledger import EpisodeLedger
+from conformance.episodes.recorded import NOBODY, SOURCE, Keys, RecordedConfig, RecordedJobs, Rows
 from conformance.ports import CheckpointKind, JobCheckpoint, Run, SplitState, Transaction
 from conformance.ports.episodes import Output, Promises, Row
 from conformance.scenarios import SchemaError, Step
@@ -64,20 +62,14 @@ class Verdict:
     not_exercised: tuple[str, ...] = ()
 
 
-_RECORDS = re.compile(r"\b(records? )(\d+(?:, \d+)*)")
-"""How rules name records."""
-
-
 class _Judge(Judge):
     """Notes what is broken, and lets the run go on."""
 
-    __slots__ = ("_name", "line", "verdict")
+    __slots__ = ("line", "verdict")
 
-    def __init__(self, program: Program, ledger: EpisodeLedger, verdict: Verdict, name: Callable[[int], str]) -> None:
-        """`name`: returns what the file calls a record."""
+    def __init__(self, program: Program, ledger: EpisodeLedger, verdict: Verdict) -> None:
         super().__init__(program, ledger, None)
         self.verdict = verdict
-        self._name = name
         self.line = 1
         """The line that is being judged."""
 
@@ -91,14 +83,7 @@ class _Judge(Judge):
         self.ledger.found.pop(slug, None)
         self.verdict.violations[slug] += 1
         if len(self.verdict.noted) < MOST_NOTED:
-            broken = judgement if slug == AGAIN else self._in_names_of_the_file(judgement)  # the engine says why
-            self.verdict.noted.append(Noted(slug, self.line, broken))
-
-    def _in_names_of_the_file(self, one: Broken) -> Broken:
-        def named(found: re.Match[str]) -> str:
-            return found[1] + ", ".join(self._name(int(number)) for number in found[2].split(", "))
-
-        return replace(one, owed=_RECORDS.sub(named, one.owed), observed=_RECORDS.sub(named, one.observed))
+            self.verdict.noted.append(Noted(slug, self.line, judgement))
 
 
 def judge(recorded_lines: Iterable[tuple[int, lines.Line]], source: str) -> Verdict:
@@ -136,7 +121,7 @@ class _Job:
         self._verdict = Verdict(job=header.job)
         assert isinstance(self._world.ledger, EpisodeLedger)
         self._ledger = self._world.ledger
-        self._judge = _Judge(self._program, self._ledger, self._verdict, self._name)
+        self._judge = _Judge(self._program, self._ledger, self._verdict)
         self._judge.evidence.enter(config, self._ledger)
         self._world.judge = self._judge
         self._by_batch = promises.output is Output.ONCE_PER_BATCH
@@ -147,10 +132,6 @@ class _Job:
         """The life in which the output was read last."""
         self._finished_at = 0
         """The line `finished` that has no effect yet: somebody may read the output first; 0: there is none."""
-        self._ids: dict[int | str, int] = {}
-        """By id, the record."""
-        self._nobody = ports.record(header.splits, 0)
-        """The record of an id that was not supplied."""
         self._known = Rows(self._keys)
         """The rows that are committed."""
         self._batch: list[Row] = []
@@ -204,14 +185,14 @@ class _Job:
             self._wrong(f"the header has {self._header.splits} splits, from 0", "split")
         if line.position != next_one:
             self._wrong(f"split {line.split} has {next_one} records so far, so this is {next_one}", "position")
-        if line.id is not None and line.id in self._ids:
+        if line.id is not None and line.id in self._keys.ids:
             self._wrong(f"{line.id!r} is the id of another record", "id")
         self._goes_on()
         if self._ledger.ended and not self._ledger.finished:
             self._wrong("no record comes after the line ended, unless a job that has finished is started again")
         self._keys.add(line.split, line.key)
         if line.id is not None:
-            self._ids[line.id] = ports.record(line.split, line.position)
+            self._keys.identify(ports.record(line.split, line.position), line.id)
         self._perform(steps.supply(line.split, 1))
 
     def _ended(self, line: lines.Ended) -> None:
@@ -378,15 +359,8 @@ class _Job:
             self._wrong("with output once-per-batch, each row has its batch" if self._by_batch else
                         "rows have no batch, unless the header promises once-per-batch", "batch")  # fmt: skip
         name = line.record
-        record = ports.record(*name) if isinstance(name, tuple) else self._ids.get(name, self._nobody)
+        record = ports.record(*name) if isinstance(name, tuple) else self._keys.ids.get(name, NOBODY)
         return Row(line.key, line.count, record, -1 if line.batch is None else line.batch)
-
-    def _name(self, record: int) -> str:
-        """Returns what lines call a record."""
-        if record == self._nobody:
-            return "of an id that was not supplied"
-        named = next((one for one, each in self._ids.items() if each == record), None)
-        return json.dumps(divmod(record, ports.RECORDS_OF_A_SPLIT) if named is None else named, ensure_ascii=False)
 
     def _commit(self, rows: list[Row], life: int, checkpoint: int = 0) -> None:
         name = Transaction(0, rows[0].batch) if self._by_batch else Transaction(life, checkpoint)

@@ -7,7 +7,7 @@ that begins from an image begins in the world as it was when the image was taken
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,12 +47,12 @@ class EpisodeLedger(Ledger):
 
     __slots__ = (
         "again", "batches", "finished", "images", "in_life", "kept", "key_of", "keys_are", "knobs", "lives", "location",
-        "promises", "rows", "saving", "sealed", "stuck", "told", "waited",
+        "name_of", "promises", "rows", "saving", "sealed", "stuck", "told", "waited",
     )  # fmt: skip
 
     def __init__(self, scenario: EpisodeConfig) -> None:
         self.promises, self.knobs = scenario.promises, scenario.knobs
-        self.keys_are, self.key_of = scenario.keys, scenario.key_of
+        self.keys_are, self.key_of, self.name_of = scenario.keys, scenario.key_of, scenario.name_of
         self.lives = 0
         """How many lives there were before this one that the user has started again."""
         self.location = ""
@@ -211,6 +211,10 @@ class EpisodeLedger(Ledger):
             if (heard := _HEARS.get(type(signal))) is not None:
                 heard(self, signal)
 
+    def named(self, records: Iterable[int]) -> str:
+        """Names a few records, as whoever has supplied them does."""
+        return named(records, self.name_of)
+
     def _rows_came(self, signal: ports.Committed) -> None:
         sink = self.sinks[SINK]
         twice = sink.records.add(signal.records)
@@ -218,27 +222,27 @@ class EpisodeLedger(Ledger):
             left = self.sealed.copy()
             left.remove(signal.records)
             if again := self.sealed.without(left):
-                self.say(BEHIND, DUPLICATED, "what came out before a savepoint does not come again", named(again))
+                self.say(BEHIND, DUPLICATED, "what came out before a savepoint does not come again", self.named(again))
         if signal.transaction.checkpoint and self.promises.output is not Output.ONCE_PER_BATCH:
             self.may_commit(signal.transaction, f"what was written for checkpoint {signal.transaction.checkpoint}")
         if twice and self.promises.output is Output.EXACTLY_ONCE:
-            self.say(TWICE, DUPLICATED, "each record comes out once", f"{named(twice)}: twice")
+            self.say(TWICE, DUPLICATED, "each record comes out once", f"{self.named(twice)}: twice")
         if self.promises.output is Output.ONCE_PER_BATCH:
             before = self.batches.setdefault(signal.transaction, signal.records)
             if before != signal.records:
-                other, now = (named(ports.records_of(one)) for one in (before, signal.records))
+                other, now = (self.named(ports.records_of(one)) for one in (before, signal.records))
                 batch = f"batch {signal.transaction.checkpoint}"
                 self.say(SAME, CORRUPTED, f"{batch} was written with {other}", f"written again, it has {now}")
         here = self.in_life.setdefault(signal.transaction.subtask, Records()).add(signal.records)
         if here and self.promises.output is Output.AT_LEAST_ONCE and self.promises.committed and not self._restarts():
             self.say(
-                REPLAYS, DUPLICATED, "only a later life writes a record again", f"{named(here)}: twice in one life"
+                REPLAYS, DUPLICATED, "only a later life writes a record again", f"{self.named(here)}: twice in one life"
             )
         paths = self.graph.paths[SINK]
         for run in signal.records:
             split = ports.split_of(run.last)
             if split not in paths or run.first < 0 or run.last >= ports.record(split, self.supplied[split]):
-                self.say(TWICE, CORRUPTED, "only what was supplied comes out", named([run.last]))
+                self.say(TWICE, CORRUPTED, "only what was supplied comes out", self.named([run.last]))
 
     def _restarts(self) -> bool:
         return self.promises.restarts and self.failures.count > 0

@@ -6,6 +6,7 @@ another way than in a run of the suite's own.
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,14 +22,21 @@ from conformance.models.words import many
 from conformance.ports import Answer, CheckpointCompleted, CheckpointFailed, CheckpointKind, Committed, JobRestarted
 from conformance.ports.episodes import Description, EpisodePort, EpisodesImplementation, Life, Row
 from conformance.ports.implementation import Factory
+from conformance.ports.pipeline import MOST_SPLITS
 
 SOURCE = 0
+NOBODY = ports.record(MOST_SPLITS, 0)
+"""The record of an id that was not supplied."""
 
 
 class Keys:
-    """The keys of records, as the record of their source says: a number for each."""
+    """The keys and the ids of records, as the record of their source says. There is a number for each key."""
 
     def __init__(self) -> None:
+        self.ids: dict[int | str, int] = {}
+        """By id, the record."""
+        self._ids_of: dict[int, int | str] | None = None
+        """By record, its id; None as long as nobody has asked for one, since it takes as much memory again."""
         self._numbers: dict[int | str, int] = {}
         self._names: list[int | str] = []
         self._by_split: dict[int, array[int]] = {}
@@ -49,11 +57,26 @@ class Keys:
         """Notes the key of the next record of a split."""
         self._by_split.setdefault(split, array("l")).append(self.number(key))
 
+    def identify(self, record: int, named: int | str) -> None:
+        """Notes the id of a record."""
+        self.ids[named] = record
+        if self._ids_of is not None:
+            self._ids_of[record] = named
+
     def of(self, record: int) -> int | str | None:
         """Returns the key of a record; None: there is no such record."""
         split, position = divmod(record, ports.RECORDS_OF_A_SPLIT)
         there = self._by_split.get(split, ())
         return self._names[there[position]] if position < len(there) else None
+
+    def name_of(self, record: int) -> str:
+        """Returns what lines call a record."""
+        if record == NOBODY:
+            return "of an id that was not supplied"
+        if self._ids_of is None:
+            self._ids_of = {each: one for one, each in self.ids.items()}
+        named = self._ids_of.get(record, divmod(record, ports.RECORDS_OF_A_SPLIT))
+        return json.dumps(named, ensure_ascii=False)
 
 
 class Rows(Sequence[Row]):
@@ -108,6 +131,10 @@ class RecordedConfig(EpisodeConfig, frozen=True):
         """Returns the key of a record; None: there is no such record."""
         found: int | str | None = self.recorded.of(record)
         return found
+
+    def name_of(self, record: int) -> str:
+        """Returns what lines call a record."""
+        return str(self.recorded.name_of(record))
 
 
 _NOTHING = ports.Triggered()

@@ -10,7 +10,6 @@ from typing import Any
 
 from conformance import ports
 from conformance.components.pipeline.ledger import OVER
-from conformance.components.pipeline.records import named
 from conformance.driver import Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.episodes import steps
 from conformance.episodes.config import SINK
@@ -100,7 +99,7 @@ def each_row_has_the_key_of_its_record(ledger: EpisodeLedger, seen: Rows) -> Jud
     """A row has the key of its record."""
     for one in seen.value:
         if (key := ledger.key_of(one.record)) is not None and key != one.key:
-            return Broken(CORRUPTED, f"{named([one.record])} has key {json.dumps(key)}",
+            return Broken(CORRUPTED, f"{ledger.named([one.record])} has key {json.dumps(key)}",
                           f"it came out with key {json.dumps(one.key)}")  # fmt: skip
     return bool(seen.value)
 
@@ -114,7 +113,7 @@ def what_was_committed_stays(ledger: EpisodeLedger, seen: Rows) -> Judgement:
         changed = {one.record for one in missing} & {one.record for one in seen.value}
         what = "changed" if changed else "no longer there"
         return Broken(LOST, "rows that were committed stay as they are",
-                      f"{named(sorted(one.record for one in missing))}: {what}")  # fmt: skip
+                      f"{ledger.named(sorted(one.record for one in missing))}: {what}")  # fmt: skip
     return True
 
 

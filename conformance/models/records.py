@@ -13,7 +13,7 @@ def records(elements: Iterable[Element]) -> tuple[int, ...]:
     return tuple([one for element in elements if type(element) is Buffer for one in element.ids])
 
 
-def in_words(ids: Iterable[int]) -> str:
+def in_words(ids: Iterable[int | str]) -> str:
     """Describes records by their ids: `record 1` or `records 1, 2`; without an id, `no record`."""
     numbers = [str(one) for one in ids]
     if not numbers:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from building import flink_searches
 from building.flink_searches import PORTION, SEARCHES, Engine, Failed, Portion, Wanted, page, read, run
@@ -42,28 +44,15 @@ def test_a_failure_that_nobody_knows_has_a_scenario_and_is_searched_once(tmp_pat
     assert read(tmp_path, "other") == []
 
 
-def test_what_is_known_is_not_reduced(monkeypatch) -> None:
+def test_what_is_known_is_not_reduced() -> None:
     with closing(find_implementation(ENGINE)) as implementation:
-        monkeypatch.setattr(Engine, "standing", lambda self, component: Knowing())
-        found = Engine(ENGINE, implementation, ()).search("now", "subpartition", "x", 0, 12)
+        new = Engine(ENGINE, implementation, {}).search("now", "subpartition", "x", 0, 12)
+        entry: Any = SimpleNamespace(reason="it is so")
+        known = {("subpartition", one.signature): entry for one in new.failed}
+        found = Engine(ENGINE, implementation, known).search("now", "subpartition", "x", 0, 12)
     assert found.failed
+    assert [(one.signature, one.count) for one in found.failed] == [(one.signature, one.count) for one in new.failed]
     assert all(one.known == "it is so" and not one.scenario for one in found.failed)
-
-
-class Knowing:
-    """Says of each failure that it is known."""
-
-    reason = "it is so"
-
-    @property
-    def known(self) -> Knowing:
-        return self
-
-    def __contains__(self, signature: object) -> bool:
-        return True
-
-    def __getitem__(self, signature: object) -> Knowing:
-        return self
 
 
 def test_a_line_that_was_cut_off_is_searched_again(tmp_path: Path, monkeypatch) -> None:

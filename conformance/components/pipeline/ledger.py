@@ -8,7 +8,7 @@ property that it breaks.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -184,6 +184,10 @@ class Ledger(PortLedger):
     def not_committed(self, sink: int) -> list[int]:
         """Returns a few of the records that were supplied and that a sink has not committed."""
         return Records.up_to(self.supplied, self.graph.paths[sink]).without(self.sinks[sink].records)
+
+    def named(self, records: Iterable[int]) -> str:
+        """Names a few records."""
+        return named(records)
 
     def in_effect(self) -> Recovery:
         """Returns the recovery design that is in effect."""
@@ -517,7 +521,7 @@ class Ledger(PortLedger):
             for sink in self.graph.sinks:
                 if left := self.not_committed(sink):
                     self.say("a-job-finishes-when-all-is-committed", LOST, self.owed_at_its_end(sink),
-                             f"it has finished without {named(left)}")  # fmt: skip
+                             f"it has finished without {self.named(left)}")  # fmt: skip
 
     def refusal(self, kind: str = "") -> tuple[Refusal, ...]:
         """Returns why a checkpoint of this kind may be refused now; without a kind, a stop with a savepoint."""

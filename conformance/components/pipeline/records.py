@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 
 from conformance.driver import FailureClass
@@ -14,9 +14,9 @@ _FEW = 6
 """How many records a message names."""
 
 
-def named(records: Iterable[int]) -> str:
-    """Names a few records."""
-    return in_words(islice(records, _FEW))
+def named(records: Iterable[int], name: Callable[[int], str] = str) -> str:
+    """Names a few records. `name`: returns the name of one."""
+    return in_words(map(name, islice(records, _FEW)))
 
 
 def _pieces(run: Run) -> Iterator[tuple[int, int, int]]:

@@ -152,6 +152,29 @@ def test_a_changed_line_breaks_its_rule(mutate: Callable[[Told], None], slug: st
     assert slug in kinds(told)
 
 
+@pytest.mark.parametrize(
+    ("record", "named"),
+    [([1, 2], "record [1, 2]"), ("o-02", 'record "o-02"'), ("o-99", "record of an id that was not supplied")],
+)
+def test_a_record_is_named_as_its_file_does(record: list[int] | str, named: str) -> None:
+    told: Told = [
+        {"line": "header", "version": 1, "splits": 2, "promises": {"output": "exactly-once"}}, {"line": "started"},
+        *({"line": "supplied", "split": 0, "position": at, "key": "anna", "id": f"o-0{at}"} for at in range(3)),
+        *({"line": "supplied", "split": 1, "position": at, "key": "anna"} for at in range(3)),
+        *[{"line": "committed", "record": record, "key": "anna", "count": 1}] * 2,
+        {"line": "failed", "cause": "record 2 cannot be read"},
+    ]  # fmt: skip
+    said = [str(one.broken) for one in judged(told).noted]
+    assert any(named in one for one in said), said
+
+
+def test_what_an_engine_says_of_its_end_stays_as_it_is() -> None:
+    told = clean()
+    fail(told)
+    change(told, -1, cause="record 2 cannot be read")
+    assert "it ended: record 2 cannot be read" in str(judged(told).noted[-1].broken)
+
+
 def test_the_clean_file_conforms_and_puts_the_rules_to_the_test() -> None:
     found = judged(CLEAN)
     assert not found.violations

@@ -33,27 +33,20 @@ final class RecordingResults implements ChannelStateWriter {
     static final class Result {
         final CompletableFuture<Collection<InputChannelStateHandle>> inputs = new TurnFuture<>();
         final CompletableFuture<Collection<ResultSubpartitionStateHandle>> outputs = new TurnFuture<>();
-        private int ofInputs;
-        private int ofOutputs;
+        /** By part, how many records are stored, of a byte each. */
+        private final Map<String, Integer> stored = new HashMap<>();
 
-        /** So many more records are stored, of a byte each. */
         void add(String part, int records) {
-            if (part.equals("inputs")) {
-                ofInputs += records;
-            } else {
-                ofOutputs += records;
-            }
+            stored.merge(part, records, Integer::sum);
         }
 
         /** The handles of what is stored, of all channels together. */
         List<?> stored(String part) {
-            boolean isInput = part.equals("inputs");
-            byte[] bytes = new byte[isInput ? ofInputs : ofOutputs];
-            StreamStateHandle state = new ByteStreamStateHandle(part, bytes);
-            if (bytes.length == 0) {
+            if (!stored.containsKey(part)) {
                 return List.of();
             }
-            return isInput
+            StreamStateHandle state = new ByteStreamStateHandle(part, new byte[stored.get(part)]);
+            return part.equals("inputs")
                     ? List.of(new InputChannelStateHandle(new InputChannelInfo(0, 0), state, List.of(0L)))
                     : List.of(new ResultSubpartitionStateHandle(new ResultSubpartitionInfo(0, 0), state, List.of(0L)));
         }

@@ -49,7 +49,7 @@ final class SubtaskCheckpointSubject implements Subject {
     private final Map<Long, TurnFuture<SnapshotResult<KeyedStateHandle>>> operatorState = new HashMap<>();
     /** By checkpoint, whether the inputs have handed all of their data over. */
     private final Map<Long, CompletableFuture<Void>> inputs = new HashMap<>();
-    /** By checkpoint, how many nanoseconds its alignment took; 0 if that is not said before the inputs are over. */
+    /** By checkpoint, how many nanoseconds its alignment took; 0 if nobody says it. */
     private final Map<Long, CompletableFuture<Long>> alignments = new HashMap<>();
 
     private final OperatorChain<Integer, ?> chain;
@@ -270,7 +270,8 @@ final class SubtaskCheckpointSubject implements Subject {
                 Partial.of(
                         TaskStateManager.class,
                         Map.of(
-                                "reportTaskStateSnapshots", called -> acknowledged((CheckpointMetaData) called[0], (CheckpointMetrics) called[1]),
+                                "reportTaskStateSnapshots",
+                                called -> acknowledged((CheckpointMetaData) called[0], (CheckpointMetrics) called[1]),
                                 "reportIncompleteTaskStateSnapshots", ignored -> null,
                                 "notifyCheckpointComplete", ignored -> null,
                                 "notifyCheckpointAborted", ignored -> null));

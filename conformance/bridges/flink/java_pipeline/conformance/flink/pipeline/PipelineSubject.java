@@ -151,20 +151,25 @@ final class PipelineSubject implements Subject {
         }
         // Which checkpoint the master has completed that was lost, only the next one says.
         List<ObjectNode> committed = job.failures.masters() > watch.masters() ? List.of() : job.takeCommits();
-        int replaced = job.failures.replaced();
-        AccessExecutionGraph graph = graph();
-        job.takeSignals().forEach(signals::add);
-        watch.look(graph, replaced).forEach(signals::add);
+        AccessExecutionGraph graph = look();
         for (int again = 0; !committed.isEmpty() && watch.isBehind() && again < LOOKS; again++) {
             Thread.sleep(LOOK_MILLIS);
-            graph = graph();
-            watch.look(graph, replaced).forEach(signals::add);
+            graph = look();
         }
         committed.forEach(signals::add);
         job.restores(watch.newestCompleted() > 0);
         if (watch.isOver()) {
             endWithCommits();
         }
+        return graph;
+    }
+
+    /** What has struck was asked for behind the graph, and is said in front of what it has done. */
+    private AccessExecutionGraph look() throws Exception {
+        int replaced = job.failures.replaced();
+        AccessExecutionGraph graph = graph();
+        job.takeSignals().forEach(signals::add);
+        watch.look(graph, replaced).forEach(signals::add);
         return graph;
     }
 
