@@ -212,7 +212,7 @@ class EpisodeLedger(Ledger):
                 heard(self, signal)
 
     def named(self, records: Iterable[int]) -> str:
-        """Names a few records, as whoever has supplied them does."""
+        """Names a few records, as the configuration does."""
         return named(records, self.name_of)
 
     def _rows_came(self, signal: ports.Committed) -> None:

@@ -275,17 +275,21 @@ def _marked() -> Iterator[tuple[int, list[str]]]:
 def end_marked(mark: str, dying: set[int]) -> None:
     """Kill every process that bears the mark, until none does, and wait until they are gone, for about a second.
 
-    `dying` were killed before, and bear no mark any more: it is waited for them, too.
+    `dying` were killed before, and bear no mark any more: it is waited for them, too. One that is just becoming another
+    program has no environment for a moment, so that none is found only if none is found twice.
     """
+    found = True
     for _ in range(_ROUNDS):
         living = {pid for pid, marks in _marked() if mark in marks}
         for pid in living:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         dying = {pid for pid in dying | living if not _is_over(pid)}
-        if not living and not dying:
+        found, before = bool(living or dying), found
+        if found:
+            time.sleep(_ROUND_SECONDS)
+        elif not before:
             return
-        time.sleep(_ROUND_SECONDS)
 
 
 def _is_over(pid: int) -> bool:

@@ -245,3 +245,17 @@ def test_memory_counts_what_it_starts():
     assert 120 << 20 < one.memory() < 400 << 20
     one.kill()
     assert one.memory() == 0
+
+
+def test_who_is_just_becoming_another_program_is_killed_too(monkeypatch):
+    """It has no environment for a moment, and so no mark."""
+    mark, env = processes.with_mark(os.environ)
+    started = subprocess.Popen([sys.executable, "-S", "-E", "-c", "import time; time.sleep(600)"], env=env)
+    looks, marked = iter([True]), processes._marked
+    monkeypatch.setattr(processes, "_marked", lambda: () if next(looks, False) else marked())
+    try:
+        processes.end_marked(mark, set())
+        assert not is_alive(started.pid)
+    finally:
+        started.kill()
+        started.wait()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from conformance.components.pipeline.records import named
 from conformance.episodes import steps
 from conformance.episodes.config import SINK
 from conformance.episodes.rules import each_row_has_the_key_of_its_record
@@ -171,7 +172,7 @@ def test_a_bug_breaks_its_rule(mode: str, bug: str, scenario: tuple[tuple[object
 
 
 def test_a_number_and_a_text_are_shown_as_what_they_are() -> None:
-    ledger, seen = SimpleNamespace(key_of=lambda record: 1), SimpleNamespace(value=[Row("1", 1, 0)])
+    ledger, seen = SimpleNamespace(key_of=lambda record: 1, named=named), SimpleNamespace(value=[Row("1", 1, 0)])
     found: Any = each_row_has_the_key_of_its_record
     broken = found(ledger, seen)
     assert (broken.owed, broken.observed) == ("record 0 has key 1", 'it came out with key "1"')
