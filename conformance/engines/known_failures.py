@@ -27,7 +27,7 @@ from msgspec.structs import fields
 from conformance.components import COMPONENTS
 from conformance.driver import Component, Components, FailureClass
 from conformance.engines.check import Found
-from conformance.engines.replay import read_scenario, replay
+from conformance.engines.replay import ReplayVerdict, read_scenario, replay
 from conformance.engines.tally import Signature
 from conformance.ports import Capability, Implementation
 from conformance.scenarios import Scenario, SchemaError, read_toml
@@ -68,13 +68,19 @@ class KnownFailure:
     def signatures(
         self, implementation: Implementation, assume: Iterable[Capability] = (),
         components: Mapping[str, Component] = COMPONENTS,
-    ) -> tuple[Signature, ...]:  # fmt: skip
-        """Returns the signatures with which its scenario fails now; empty if it no longer fails as it is recorded.
+    ) -> tuple[Signature, ...] | None:  # fmt: skip
+        """Returns the signatures with which its scenario fails now; empty if it no longer fails as it is recorded, None
+        if the implementation cannot run it, or does not claim what the property needs.
 
         If the entry has the slug of an earlier property that was split since, it counts for each of the new properties.
         """
-        violation = replay(self.scenario, implementation, assume, components).violation
         meant = components[self.component].meant(self.property)
+        if not any(one.applies(implementation.capabilities | frozenset(assume)) for one in meant):
+            return None
+        replayed = replay(self.scenario, implementation, assume, components)
+        if replayed.verdict is ReplayVerdict.NOT_APPLICABLE:
+            return None
+        violation = replayed.violation
         if violation is None or violation.property not in meant:
             return ()
         if violation.broken.failure_class is not self.failure_class:
@@ -93,6 +99,9 @@ class Standing:
     """Entries whose scenario no longer fails as it is recorded."""
     failing: tuple[KnownFailure, ...] = ()
     """Entries whose scenario still fails as it is recorded."""
+    inapplicable: tuple[KnownFailure, ...] = ()
+    """Entries that do not say which implementation they are about, and that cannot be about this one: it cannot run the
+    scenario, or does not claim what the property needs."""
 
     def entry(self, found: Found) -> KnownFailure | None:
         """Returns the entry that a finding belongs to, or None if it is a new one."""
@@ -107,13 +116,15 @@ def standing(
     known: dict[tuple[str, Signature], KnownFailure] = {}
     fixed: list[KnownFailure] = []
     failing: list[KnownFailure] = []
+    inapplicable: list[KnownFailure] = []
     for component in components:
         for entry in entries:
             if entry.concerns(name, component):
                 signatures = entry.signatures(implementation, assume, known_components)
-                known.update({(component, one): entry for one in signatures})
-                (failing if signatures else fixed).append(entry)
-    return Standing(known, tuple(fixed), tuple(failing))
+                known.update({(component, one): entry for one in signatures or ()})
+                of_others = signatures is None and entry.implementation is None
+                (inapplicable if of_others else failing if signatures else fixed).append(entry)
+    return Standing(known, tuple(fixed), tuple(failing), tuple(inapplicable))
 
 
 def load_known_failures(path: Path, components: Components = COMPONENTS) -> tuple[KnownFailure, ...]:

@@ -11,14 +11,23 @@ _FEW = 2
 
 
 def standing_remarks(name: str, standing: Standing) -> list[Remark]:
-    """Return a sentence on the entries that still fail, and one for each entry that no longer fails: a violation."""
+    """Return a sentence on the entries that still fail, one for each entry that no longer fails, which is a violation,
+    and one for each entry that this implementation cannot show."""
     failing = sorted(standing.failing, key=lambda entry: (entry.property, entry.failure_class))
     remarks = []
     if failing:
         fails = "still fails as it is" if len(failing) == 1 else "still fail as they are"
         lines = tuple(f"{one.property} ({one.component}): {one.ticket}, {one.reason}" for one in failing)
         remarks.append(Remark(f"{name}: {counted(len(failing), 'known failure')} {fails} recorded:", lines, few=_FEW))
-    return remarks + [
+    remarks += [
         Remark(f"{name}: {one.property} no longer fails as {one.ticket} recorded it: remove it from the list.")
         for one in standing.fixed
     ]
+    remarks += [
+        Remark(
+            f"{name}: {one.property}, as {one.ticket} recorded it, does not apply to it. If the entry is about another "
+            'implementation, name that one in it (implementation = "...").'
+        )
+        for one in standing.inapplicable
+    ]
+    return remarks

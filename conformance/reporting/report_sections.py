@@ -238,6 +238,7 @@ def _known_failures(everybody: Sequence[Tested]) -> str:
     for one in everybody:
         rows += [_entry(one, entry, "yes") for entry in one.standing.failing]
         rows += [_entry(one, entry, "**no**: remove it from the list") for entry in one.standing.fixed]
+        rows += [_entry(one, entry, "does not apply to it") for entry in one.standing.inapplicable]
     if not rows:
         return "## Known failures\n\nNo entry of the list concerns these implementations and components."
     head = ("implementation", "component", "property", "class", "ticket", "reason", "still fails as recorded")

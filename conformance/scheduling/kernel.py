@@ -118,9 +118,11 @@ class Kernel:
         return "; ".join(f"{one.name} waits for {_name(one)}, which {lost[one][0].name} holds" for one in circle)
 
     def leave_open(self, but: Thread | None = None) -> None:
-        """Note that the task has failed: every operation in flight, `but` that of one thread, may end in any way."""
+        """Note that the task has failed: every operation in flight may end in any way, `but` that of one thread only if
+        the task had failed before."""
         for thread in self.threads.values():
-            thread.open_ended = thread.coroutine is not None and thread is not but
+            if thread.coroutine is not None and thread is not but:
+                thread.open_ended = True
 
     def close(self) -> list[str]:
         """Abandon every operation in flight and release the locks of its thread. Nothing is judged.

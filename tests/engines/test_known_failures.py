@@ -9,8 +9,10 @@ import pytest
 from conformance import cli
 from conformance.components.subpartition import SubpartitionScenarioConfig
 from conformance.engines import load_known_failures, standing
-from conformance.ports import find_implementation
+from conformance.ports import Capability, find_implementation
 from conformance.scenarios import Scenario, SchemaError, encode_scenario
+from reference_impl.design import PUSHED
+from reference_impl.implementation import Reference
 
 REPLACED = Scenario(
     "subpartition", SubpartitionScenarioConfig(), (("timeoutable_barrier", 1), ("timeoutable_barrier", 2))
@@ -51,6 +53,25 @@ def test_a_failure_as_recorded_is_no_news(tmp_path, capsys):
 def test_an_entry_that_stopped_failing_is_news(tmp_path, capsys):
     assert check("reference", listed(tmp_path)) == 1
     assert "no longer fails as OURS-1 recorded it: remove it" in capsys.readouterr().out
+
+
+class ReadsNothingBack(Reference):
+    """It does not claim what the property of the entry needs."""
+
+    def __init__(self) -> None:
+        super().__init__("reads nothing back", PUSHED)
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        return super().capabilities - {Capability.PERSISTED_READBACK}
+
+
+def test_an_entry_that_cannot_be_about_an_implementation_is_not_taken_off_the_list(tmp_path, capsys):
+    name = f"{__name__}:ReadsNothingBack"
+    known = listed(tmp_path)
+    assert check(name, known) == 0
+    assert "does not apply to it" in " ".join(capsys.readouterr().out.split())
+    assert check(name, listed(tmp_path, f'{ENTRY}implementation = "{name}"\n')) == 1
 
 
 def test_another_failure_is_news(tmp_path):

@@ -196,3 +196,13 @@ def test_awaiting_what_the_scheduler_does_not_know_is_an_error_of_the_operation(
     with pytest.raises(TypeError, match="'something', which is not a Waitable"):
         start(made, "one", operation())
     assert made.in_flight == 0
+
+
+def test_what_may_end_in_any_way_still_may_when_a_fault_strikes_it_as_well():
+    made = kernel()
+    for name in ("one", "two"):
+        assert start(made, name, inside(Lock("lock"), [], name)) is PAUSED
+    made.leave_open(but=made.threads["one"])
+    made.leave_open(but=made.threads["two"])
+    assert [one.open_ended for one in made.threads.values()] == [True, True]
+    made.close()
