@@ -297,10 +297,12 @@ class TestOtherState:
 
     pytestmark = flink_only
 
-    @pytest.fixture
-    def job(self, flink, written):
-        """The folder of the job, where Flink has written it: shared files are named by their whole path."""
-        folder = written(flink.release, IN_FILES, "others").parent
+    @pytest.fixture(params=["the same release", "1.20.5"])
+    def job(self, request, flink, written):
+        """The folder of the job, where a release of Flink has written it: shared files are named by their whole path.
+        Each release reads what an older one has written."""
+        release = flink.release if request.param == "the same release" else request.param
+        folder = written(release, IN_FILES, "others").parent
         kept = folder.with_name(f"{folder.name}-kept")
         shutil.copytree(folder, kept)
         yield folder
@@ -315,9 +317,9 @@ class TestOtherState:
             ("operator", 1, 12),
         ]  # fmt: skip
         assert {one.file.split("/")[0] for one in found.others} == {"chk-4", "shared"}
-        assert (
-            found.files == 7
-        )  # one of channel state, five of other state, and the metadata with that of the coordinator
+        assert sorted((one.subtask, one.output, one.records) for one in found.states) == sorted(RECORDS)
+        # one of channel state, five of other state, and the metadata with that of the coordinator
+        assert found.files == 7
 
     def test_each_file_that_is_missing_shows(self, flink, job):
         (lost,) = (job / "shared").iterdir()

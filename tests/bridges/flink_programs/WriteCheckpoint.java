@@ -1,5 +1,7 @@
+import java.lang.reflect.Constructor;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -13,6 +15,7 @@ import org.apache.flink.runtime.checkpoint.CheckpointType;
 import org.apache.flink.runtime.checkpoint.Checkpoints;
 import org.apache.flink.runtime.checkpoint.OperatorState;
 import org.apache.flink.runtime.checkpoint.OperatorSubtaskState;
+import org.apache.flink.runtime.checkpoint.StateObjectCollection;
 import org.apache.flink.runtime.checkpoint.channel.ChannelStateWriteRequestExecutorFactory;
 import org.apache.flink.runtime.checkpoint.channel.ChannelStateWriter;
 import org.apache.flink.runtime.checkpoint.channel.ChannelStateWriterImpl;
@@ -24,7 +27,6 @@ import org.apache.flink.runtime.io.network.buffer.FreeingBufferRecycler;
 import org.apache.flink.runtime.io.network.buffer.NetworkBuffer;
 import org.apache.flink.runtime.jobgraph.JobVertexID;
 import org.apache.flink.runtime.jobgraph.OperatorID;
-import org.apache.flink.runtime.state.ChannelStateHelper;
 import org.apache.flink.runtime.state.CheckpointMetadataOutputStream;
 import org.apache.flink.runtime.state.CheckpointStorageLocation;
 import org.apache.flink.runtime.state.CheckpointStateOutputStream;
@@ -56,6 +58,8 @@ public final class WriteCheckpoint {
 
     private WriteCheckpoint() {}
 
+    /** The collections are raw, since before 2.0 they are of a narrower type. */
+    @SuppressWarnings({"rawtypes", "unchecked"})
     public static void main(String[] arguments) throws Exception {
         Path folder = new Path(arguments[0]);
         int threshold = Integer.parseInt(arguments[1]);
@@ -83,7 +87,7 @@ public final class WriteCheckpoint {
             writer.finishInput(CHECKPOINT);
             writer.finishOutput(CHECKPOINT);
         }
-        OperatorState operator = new OperatorState("operator", "uid", new OperatorID(0, 3), 2, 8);
+        OperatorState operator = operator(new OperatorID(0, 3));
         for (int subtask = 0; subtask < 2; subtask++) {
             OperatorSubtaskState.Builder state = OperatorSubtaskState.builder();
             if (hasOthers) {
@@ -94,10 +98,10 @@ public final class WriteCheckpoint {
                     subtask,
                     state
                             .setInputChannelState(
-                                    ChannelStateHelper.castToInputStateCollection(
+                                    new StateObjectCollection(
                                             results.get(subtask).getInputChannelStateHandles().get()))
                             .setResultSubpartitionState(
-                                    ChannelStateHelper.castToOutputStateCollection(
+                                    new StateObjectCollection(
                                             results.get(subtask).getResultSubpartitionStateHandles().get()))
                             .build());
             writers.get(subtask).close();
@@ -111,6 +115,21 @@ public final class WriteCheckpoint {
             stream.closeAndFinalizeCheckpoint();
         }
         System.exit(0);
+    }
+
+    /** Before 2.0 an operator has no name and no uid here. */
+    private static OperatorState operator(OperatorID id) throws Exception {
+        Constructor<?>[] all = OperatorState.class.getConstructors();
+        boolean isNamed = Arrays.stream(all).anyMatch(one -> one.getParameterCount() == 5);
+        Object made =
+                isNamed
+                        ? OperatorState.class
+                                .getConstructor(String.class, String.class, OperatorID.class, int.class, int.class)
+                                .newInstance("operator", "uid", id, 2, 8)
+                        : OperatorState.class
+                                .getConstructor(OperatorID.class, int.class, int.class)
+                                .newInstance(id, 2, 8);
+        return (OperatorState) made;
     }
 
     private static OperatorStateHandle operatorState(FsCheckpointStorageAccess storage, int subtask) throws Exception {
