@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance import cli
+from conformance.cli.campaigning import campaign
 
 SMALL = ["--scenarios", "200", "--component", "subpartition"]
 
@@ -102,6 +103,13 @@ def _harmless():
 
 
 HARMLESS = _harmless()
+
+
+def test_a_line_about_each_command_fits_a_screen():
+    for group in (cli.cli, campaign):
+        room = 80 - 2 - 6 - max(map(len, group.commands))  # as click shares 80 columns out
+        lines = {name: command.get_short_help_str(room) for name, command in group.commands.items()}
+        assert [name for name, line in lines.items() if line.endswith("...")] == []
 
 
 def test_the_catalogues(tmp_path):

@@ -56,12 +56,16 @@ def verdict_options(command: Command) -> Command:
     return command
 
 
-def where_options(command: Command) -> Command:
-    """Add the options of where a campaign runs."""
-    runner = click.option("--runner", type=click.Choice(RUNNERS), default="auto", show_default=True)
-    for option in (conf_option, master_option, runner):
-        command = option(command)
-    return command
+def where_options(runner_help: str) -> Callable[[Command], Command]:
+    """Returns what adds the options of where a campaign runs."""
+
+    def add(command: Command) -> Command:
+        runner = click.option("--runner", type=click.Choice(RUNNERS), default="auto", help=runner_help)
+        for option in (conf_option, master_option, runner):
+            command = option(command)
+        return command
+
+    return add
 
 
 @click.group()
@@ -69,7 +73,7 @@ def campaign() -> None:
     """Run long searches on one machine or a cluster."""
 
 
-@campaign.command()
+@campaign.command(short_help="Run the same scenarios on all implementations.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @implementation_option
 @component_option
@@ -98,7 +102,7 @@ def campaign() -> None:
     is_flag=True,
     help="Aim two of three scenarios at what the first implementation has not judged in the rounds before.",
 )
-@where_options
+@where_options("Where blocks run; auto: on Spark if there is a Java 17 or 21, else in processes.  [default: auto]")
 @seed_option
 @assume_option
 @verdict_options
@@ -182,10 +186,10 @@ def _check_goes_with_adapter() -> None:
             raise click.UsageError(f"--adapter does not go with {one.opts[0]}")
 
 
-@campaign.command()
+@campaign.command(short_help="Continue a campaign that was stopped.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @chosen_option
-@where_options
+@where_options("Where blocks run.  [default: where the campaign was started]")
 @click.option(
     "--accept-changed-code", is_flag=True, help="Add up blocks that different code ran, and record the change."
 )
@@ -211,11 +215,11 @@ def resume(
     return _conclude(result, folder, entries, chosen, everything, ctrf_path, summary_path, before)
 
 
-@campaign.command(name="reduce")
+@campaign.command(name="reduce", short_help="Reduce the failures of a campaign whose blocks are done.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--budget", metavar="N", type=click.IntRange(min=1), help="[default: as before]")
 @chosen_option
-@where_options
+@where_options("Where blocks run.  [default: where the campaign was started]")
 @click.option(
     "--accept-changed-code", is_flag=True, help="Reduce with other code than ran the blocks, and record the change."
 )
@@ -260,7 +264,7 @@ def _runner_of(folder: Path, chosen: tuple[str, ...], command: str = "resume") -
     )
 
 
-@campaign.command(name="status")
+@campaign.command(name="status", short_help="Show the progress, and what was found so far.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--watch", is_flag=True, help="Show each change, as long as a process runs the campaign.")
 @click.option("--store", is_flag=True, help="Also check all waves, and write tables of them.")
@@ -343,7 +347,7 @@ def _say_if_unchecked(folder: Path) -> None:
         say(why)
 
 
-@campaign.command(name="report")
+@campaign.command(name="report", short_help="Print the verdicts, and write the page and bug reports.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("-o", "--output", metavar="FOLDER", type=TO_FOLDER, help="[default: DIR/report]")
 @chosen_option

@@ -27,7 +27,7 @@ from conformance.reporting.status import CONFORMS
 from conformance.scenarios import read_text
 
 
-@click.command()
+@click.command(short_help="List the properties, each with its rule.")
 @component_option
 @click.option(
     "--specification", "folder", metavar="FOLDER", type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -58,7 +58,7 @@ def _write_judged(folder: Path, components: Sequence[Component]) -> None:
         reporting.write_text(file, text)
 
 
-@click.command()
+@click.command(short_help="List the implementations that can be tested.")
 @json_option
 def implementations(json_path: Path | None) -> int:
     """List the registered implementations, with the reason if one cannot be used here."""

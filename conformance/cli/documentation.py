@@ -15,7 +15,7 @@ DECISIONS = "decisions/"
 """The folder whose pages are not listed, except its table of contents: they are for those who change the suite."""
 
 
-@click.command()
+@click.command(short_help="Print a page of the documentation, or list the pages.")
 @click.argument("page", required=False)
 def docs(page: str | None) -> int:
     """List the pages of the documentation, or print PAGE, in Markdown. A PAGE is for example tutorial or gate. With an

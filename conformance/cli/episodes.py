@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from conformance.episodes.running import Episodes, Tally
 
 
-@click.command()
+@click.command(short_help="Kill whole jobs, start them again, judge what comes out.")
 @click.argument("adapters", metavar="ADAPTER...", nargs=-1, required=True)
 @click.option("--episodes", "count", type=click.IntRange(1), default=20, show_default=True, help="How many.")
 @seed_option

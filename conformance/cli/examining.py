@@ -16,7 +16,7 @@ from conformance.ports import Implementation, Limits, find_implementation
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
 
 
-@click.command()
+@click.command(short_help="Say what an adapter does wrong, in the order to fix it.")
 @click.option(
     "--implementation", "name", metavar="NAME", required=True,
     help="A registered name, NAME@VERSION, module:object, jsonl:COMMAND, known-bug:ID or legal-variant:ID.",
@@ -47,7 +47,7 @@ def doctor(name: str, step_seconds: float, memory: int, in_process: bool) -> int
     return VIOLATION if wrong else CONFORMS
 
 
-@click.command()
+@click.command(short_help="Look for damage in the channel state of checkpoints.")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
     "--implementation", "name", metavar="NAME",

@@ -38,7 +38,7 @@ REFERENCES = ("reference", "reference-in-memory", "reference-recover-first")
 """The references that are asked, unless another implementation is named: one of each recovery design."""
 
 
-@click.command()
+@click.command(short_help="Say why a property was not exercised.")
 @click.argument("slug", metavar="PROPERTY")
 @click.option("--implementation", "name", metavar="NAME", default="reference", show_default=True)
 @component_option

@@ -13,7 +13,7 @@ from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
 from conformance.system.files import opened
 
 
-@click.command()
+@click.command(short_help="Judge a job that ran elsewhere by its record.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
 def judge(file: Path) -> int:
     """Judge a job that ran elsewhere by the record of its source, its checkpoints and its sink.

@@ -45,7 +45,7 @@ OPERATOR_SCENARIOS = 1_000
 """The scenarios per component for one operator mutant. Most mutants are found in the first few."""
 
 
-@click.command()
+@click.command(short_help="Search for every known bug: the kill matrix.")
 @click.argument("names", metavar="[BUG]...", nargs=-1)
 @component_option
 @seed_option

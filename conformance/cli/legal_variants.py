@@ -34,7 +34,7 @@ from conformance.system.text import indented, neutral_line
 from conformance.system.writing import make_folder
 
 
-@click.command()
+@click.command(short_help="Check the legal variants, which no property may accuse.")
 @click.argument("names", metavar="[VARIANT]...", nargs=-1)
 @component_option
 @seed_option

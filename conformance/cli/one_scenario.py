@@ -36,7 +36,7 @@ from conformance.scenarios import Finding, Scenario, encode_scenario, scenario_i
 from conformance.scenarios.reading import decode_json, read_bytes
 
 
-@click.command(name="replay")
+@click.command(name="replay", short_help="Run a scenario again: FAILED, FIXED or NOT APPLICABLE.")
 @click.argument("path", metavar="SCENARIO.json", type=click.Path(path_type=Path))
 @click.option(
     "--implementation",

@@ -50,7 +50,7 @@ from conformance.system.text import neutral_line
 from conformance.system.writing import NotWritten
 
 
-@click.command()
+@click.command(short_help="Search for violations, and judge every property.")
 @implementation_option
 @component_option
 @click.option(
@@ -61,7 +61,10 @@ from conformance.system.writing import NotWritten
     help="Scenarios per implementation and component, and twice as many of a gate: single ones, and unions.",
 )
 @seed_option
-@click.option("--engine", type=click.Choice(["random", "hypothesis"]), default="random", show_default=True)
+@click.option(
+    "--engine", type=click.Choice(["random", "hypothesis"]), default="random", show_default=True,
+    help="What chooses the steps.",
+)  # fmt: skip
 @assume_option
 @known_option
 @click.option(
@@ -198,7 +201,10 @@ def check(
 @click.option("--component", required=True, metavar="COMPONENT")
 @click.option("--scope", metavar="KEY=VALUE", multiple=True, help="A bound, at_once=STEPS, or alike=OPERAND.")
 @click.option("--depth", type=click.IntRange(1), help="The maximum number of steps in a run.")
-@click.option("--max-states", type=click.IntRange(1), default=MOST_STATES, show_default=True)
+@click.option(
+    "--max-states", type=click.IntRange(1), default=MOST_STATES, show_default=True,
+    help="Stop when so many states are known.",
+)  # fmt: skip
 @click.option(
     "--recognition",
     type=click.Choice([one.value for one in Recognition]),
@@ -215,7 +221,7 @@ def check(
 @master_option
 @conf_option
 @click.option("--workers", type=click.IntRange(1), help="How many processes.  [default: one for each core]")
-@click.option("--implementation", "name", default="reference", show_default=True)
+@click.option("--implementation", "name", metavar="NAME", default="reference", show_default=True)
 @step_seconds_option
 @memory_option
 @in_process_option
