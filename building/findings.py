@@ -114,7 +114,7 @@ whose scenario is kept. No draft of a ticket was filed.
 
 `make findings` writes this page from [findings.toml](findings.toml), the known failures and the pages of the searches.
 
-| finding | | releases | design | found by | ticket |
+| finding | state | releases | design | found by | ticket |
 |---|---|---|---|---|---|
 """
 

@@ -54,3 +54,16 @@ def test_what_several_findings_break_is_marked_and_what_none_has_shown_is_none()
     assert re.search(r"`gate` \d+† of ", page([owner, other]))
     assert re.search(r"`gate` \d+ of ", page([owner]))
     assert "| not measured |" in page([Finding("It happens", "live", "page.md", releases=("2.3.0",))])
+
+
+def test_the_page_of_causes_counts_what_is_recorded() -> None:
+    broken, causes = {}, {}
+    for release, some in known().items():
+        mine = [one for one in some if one.component != "coordinator"]
+        broken[release] = len({(one.component, one.property) for one in mine})
+        causes[release] = sum(any(one.scenario in finding.scenarios for one in mine) for finding in FINDINGS)
+    text = (REPORTS / "flink-findings.md").read_text(encoding="utf-8")
+    new, old, oldest = RELEASES
+    counts = f"| {broken[new]}, with {causes[new]} causes | {broken[old]}, with {causes[old]} of these causes |"
+    assert counts in text
+    assert f"{broken[oldest]} properties are broken, with {causes[oldest]} of" in text
