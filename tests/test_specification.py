@@ -111,6 +111,15 @@ def test_the_end_of_a_chapter_says_what_judges_it(component):
     assert without_judged(text) + "\n" in text
 
 
+def test_the_glossary_is_in_alphabetical_order():
+    text = (FOLDER / "glossary.md").read_text(encoding="utf-8")
+    words = [
+        re.sub(r"[^a-z ]", "", word.lower().replace(",", "  ")) for word in re.findall(r"^\*\*(.+?)\.\*\*", text, re.M)
+    ]
+    assert words == sorted(words)
+    assert len(words) == len(re.findall(r"\n\n\*\*", text)), "each word begins a paragraph"
+
+
 def test_links_between_chapters_lead_to_rules():
     wrong = []
     for file in sorted(FOLDER.glob("*.md")):
