@@ -1,4 +1,4 @@
-# `make` lists the targets. Nothing is installed outside $(VENV), except that `test-flink` fetches the Flink jars.
+# `make` lists the targets. Nothing is installed outside $(VENV), except the jars that the targets for Flink fetch.
 
 PYTHON    ?= python3
 VENV      ?= .venv
@@ -33,10 +33,10 @@ PYTEST      := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs flink-pipeline flink-searches flink-causes lint format docs coverage release pace bench kill-matrix likely-causes reach episodes episodes-spark faults domains ablation hunt suite-mutants hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example campaign-bugs campaign-nightly
+.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs findings flink-pipeline flink-searches flink-causes lint format docs coverage release pace bench kill-matrix likely-causes reach episodes episodes-spark faults domains ablation hunt suite-mutants hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example campaign-bugs campaign-nightly
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo
 	@echo "Variables: PYTHON=$(PYTHON) VENV=$(VENV) STEPS=$(STEPS) RUNNER=$(RUNNER)"
 
@@ -248,7 +248,7 @@ suite-mutants: venv ## operator mutants of the suite's own engines, judged by th
 	$(BIN)/python -m tests.hunts.suite_mutants reports/suite-mutants.md --into build/suite-mutants --processes $(PROCESSES)
 
 episodes: venv ## 500 episodes of whole jobs on Bytewax, which needs Python before 3.13, into reports/; half an hour
-	$(BIN)/python -m pip install -q '.[bytewax]'
+	$(BIN)/python -m pip install -q -e '.[bytewax]'
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/conformance episodes "python examples/bytewax/adapter.py" --episodes 500 \
 	  --seed bytewax --report reports/episodes.md || [ $$? -eq 1 ]
 
@@ -318,9 +318,9 @@ define explore-coordinator
 	  --json reports/exploration/coordinator-$(1).json
 endef
 
-nightly: test ## the test command, the slow tests, kill matrix, legal variants, explorations, trials, coverage, Spark
+nightly: test ## the test command, the slow tests, and the reports on the suite itself and on Spark; hours
 	$(PYTEST) -m slow
-	rm -rf build/kill-matrix build/variants build/exercise build/suite-mutants build/episodes-spark
+	rm -rf build/kill-matrix build/reach build/suite-mutants build/variants
 	$(MAKE) kill-matrix likely-causes reach suite-mutants hypothesis jobs variants explore trials coverage episodes-spark
 
 clean: ## remove what make built, except the virtual environment

@@ -123,3 +123,17 @@ def test_subjects_of_commits_are_short():
     subjects = [line.split(" ", 1) for line in listed.stdout.splitlines()]
     too_long = [f"{commit} {subject}" for commit, subject in subjects if len(subject) > LONGEST_SUBJECT]
     assert too_long == []
+
+
+def test_a_night_begins_every_folder_of_results_anew():
+    """Results of other code are refused, so a folder that is left from the night before would end the night."""
+    targets = {target.partition(":")[0].strip(): target for target in re.split(r"\n(?=[a-z-]+:)", MAKEFILE)}
+    night = targets["nightly"]
+    (made,) = re.findall(r"\$\(MAKE\) (.+)", night)
+    kept = {
+        name
+        for one in made.split()
+        for name in re.findall(r"(?:--into build/|\$\(call kept,)([a-z-]+)", targets[one])
+        if f"rm -rf build/{name}\n" not in targets[one]
+    }
+    assert {f"build/{name}" for name in kept} == {word for word in night.split() if word.startswith("build/")}
