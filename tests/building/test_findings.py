@@ -67,3 +67,12 @@ def test_the_page_of_causes_counts_what_is_recorded() -> None:
     counts = f"| {broken[new]}, with {causes[new]} causes | {broken[old]}, with {causes[old]} of these causes |"
     assert counts in text
     assert f"{broken[oldest]} properties are broken, with {causes[oldest]} of" in text
+
+
+def test_the_readme_counts_all_findings() -> None:
+    text = (REPORTS.parent / "README.md").read_text(encoding="utf-8")
+    (tickets, *counts), = re.findall(
+        r"\| (FLINK-.*) in 2\.3\.0, (\d+) defects without a ticket in components, (\d+) in coordinators, and (\d+) in whole",
+        text,
+    )  # fmt: skip
+    assert len(re.findall(r"\d{5}", tickets)) + sum(map(int, counts)) == len(FINDINGS)
