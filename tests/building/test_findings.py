@@ -71,8 +71,8 @@ def test_the_page_of_causes_counts_what_is_recorded() -> None:
 
 def test_the_readme_counts_all_findings() -> None:
     text = (REPORTS.parent / "README.md").read_text(encoding="utf-8")
-    (tickets, *counts), = re.findall(
-        r"\| (FLINK-.*) in 2\.3\.0, (\d+) defects without a ticket in components, (\d+) in coordinators, and (\d+) in whole",
-        text,
-    )  # fmt: skip
+    pattern = (
+        r"\| (FLINK-.*) in 2\.3\.0, (\d+) defects without a ticket in .*, (\d+) in coordinators, and (\d+) in whole"
+    )
+    ((tickets, *counts),) = re.findall(pattern, text)
     assert len(re.findall(r"\d{5}", tickets)) + sum(map(int, counts)) == len(FINDINGS)
