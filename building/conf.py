@@ -55,6 +55,7 @@ CONTENTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             "docs/episodes",
             "docs/judge",
             "docs/strategies",
+            "docs/flink",
             "docs/files",
             "docs/channel-state-files",
         ),

@@ -32,6 +32,18 @@ NEWEST = RELEASES[0]
 ADAPTERS = Path(releases.__file__).parent
 
 
+def test_the_page_says_which_releases_can_be_tested():
+    page = (Path(__file__).parents[2] / "docs" / "flink.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(flink-[a-z]+)` \| .* \| (.*) \|$", page, re.MULTILINE))
+    (rescaling_only,) = set(releases.RESCALING.releases) - set(RELEASES)
+    assert rows == {
+        "flink-component": f"{', '.join(RELEASES)}; {rescaling_only}: `assignment`, `filter`",
+        "flink-coordinator": ", ".join(releases.COORDINATORS.releases),
+        "flink-pipeline": ", ".join(releases.PIPELINES.releases),
+    }
+    assert f"Without a\nversion, an implementation is that of {NEWEST}." in page
+
+
 @pytest.fixture
 def nothing_here(tmp_path, monkeypatch):
     """No jars at all, and an empty cache."""
