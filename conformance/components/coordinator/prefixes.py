@@ -93,6 +93,8 @@ AWAITING = (
 )  # fmt: skip
 """Leads to a checkpoint that begins while events are not acknowledged yet for which the result of an aborted one has
 waited."""
+OUTRUN = (*_ASKED, *_cut_and_injected(1), abort(1), trigger(2, "checkpoint"), turn(), turn(), deliver(0, 0))
+"""Leads to a subtask that was asked for a checkpoint while barriers of the aborted one before are still on their way."""
 CUT_AND_RESTARTED = (*_ASKED, cut(1), fail_attempt_only(0, 0), restart())
 """Leads to a cut that the main thread has not seen, and to a new attempt whose gate does not know the checkpoint."""
 STALE = (
@@ -109,5 +111,5 @@ ONE_FINISHED = (
 """Leads to a savepoint that completed without a subtask that had finished."""
 PREFIXES = (
     CUT, OVERLAPPING, HELD_TWICE, ONE_OF_TWO_ABORTED, DISTURBED, ASKED_AGAIN, JOINED, JOINED_TWICE, LOST, SUBSUMING,
-    AWAITING, CUT_AND_RESTARTED, STALE, STORED, SCALED_DOWN, SCALED_UP, SCALED_TO_TWO, ONE_FINISHED,
+    AWAITING, OUTRUN, CUT_AND_RESTARTED, STALE, STORED, SCALED_DOWN, SCALED_UP, SCALED_TO_TWO, ONE_FINISHED,
 )  # fmt: skip

@@ -185,6 +185,7 @@ requested."""
 PREFIXES_OF_UNIONS = (
     _FIRST_GATE_ALONE,
     (*_BOTH_LIVE, *_SENT, poll(), (RUN, "task", "union lock"), (RUN, "task", "outside the union lock"), *_SENT),
+    (*_BOTH_LIVE, *_SENT, poll(), *[(RUN, "task", "channel 0 lock")] * 2, *_SENT),
     (*_TOLD_LATE, *_SENT, (FINISH, "task"), *_ended_while_blocked(1)),
     (*_TOLD_LATE, unaligned_barrier(0, 1), (RUN, "network", "outside the gate lock"), (FINISH, "task"),
      (FINISH, "network")),

@@ -169,6 +169,9 @@ QUEUED_WITH_OUTPUT = (*_supplied(1, 1, 2, 3), _TIMEOUTABLE, _IDLE, _SAVEPOINT, _
 HALF_ENDED = (*_supplied(3), steps.end(0), _IDLE, _ALIGNED, _IDLE, *_records(3), _ALIGNED, _ENDED,
               steps.snapshot(2))  # fmt: skip
 """One of two sources has finished."""
+ENDED_BEHIND = (*_supplied(1, *range(2, 8)), steps.end(0), steps.end(1), _IDLE, _UNALIGNED, _IDLE, _UNALIGNED, _ENDED,
+                steps.snapshot(1), steps.snapshot(2))  # fmt: skip
+"""All data was sent, and tasks that stand still have not taken it, when two checkpoints overtake it."""
 _ROUND = tuple(steps.work(name) for name in ("from 0/0", "from 0/1", "master", "to 0/0", "to 0/1"))
 _FIRST_TASKS = tuple(steps.work(f"task {vertex}/0") for vertex in range(5))
 _FROM_OTHERS = tuple(steps.work(f"from {vertex}/0") for vertex in range(1, 5))
@@ -220,7 +223,7 @@ _OTHERS = (
 )  # fmt: skip
 _INSTEAD = {
     STOP_EXPIRES: KEPT_ABORT, ENDING: FINISHING, SAVED: LATE_NOTICE, LOST_NOTICE: HELD_TWICE[0],
-    KEPT_NOTICE: HELD_TWICE[1], QUEUED_WITH_OUTPUT: HELD_TWICE[0], OVERTAKEN: HELD_TWICE[1],
+    KEPT_NOTICE: HELD_TWICE[1], QUEUED_WITH_OUTPUT: HELD_TWICE[0], OVERTAKEN: HELD_TWICE[1], HALF_ENDED: ENDED_BEHIND,
 }  # fmt: skip
 """What takes the place of a prefix the third time. So the list stays as long as it is, since its length decides which
 prefix a seed draws, and thus in which scenario each known bug is found first."""

@@ -226,7 +226,7 @@ def _failed(ledger: Ledger) -> bool:
 
 DRAIN = Drain[Ledger](
     While((_offer, _finish, _take)),
-    Once((release(),), unless=lambda ledger: not ledger.is_broken()),  # it ends a push that waits for a buffer
+    Once((resources(), release()), unless=lambda ledger: not ledger.is_broken()),  # it ends a push that waits
     End(lambda ledger: ledger.push.in_flight),  # no push may still wait here
     Once((in_use(), convert()), unless=_over),
     Once((release(),), unless=_released),

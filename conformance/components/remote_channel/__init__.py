@@ -45,6 +45,7 @@ _LATE = 2**31 - 3
 _BEGIN: tuple[Step, ...] = (("request_subpartition",), ("finish", "task"))
 _DATA: tuple[Step, ...] = (("buffer", -1), ("finish", "network"))
 _SLOW: Step = ("fault", CHANNEL_STATE_WRITER, FaultKind.SLOW.value, 1)
+_THROWS: Step = ("fault", CHANNEL_STATE_WRITER, FaultKind.THROWS.value, 1)
 _EVENT: tuple[Step, ...] = (("event", -1), ("finish", "network"))
 
 
@@ -119,6 +120,8 @@ COMPONENT = Component(
         # The channel state writer is slow while data arrives, and a newer checkpoint starts meanwhile.
         (*_BEGIN, ("checkpoint_started", 1), ("finish", "task"), *_DATA, _SLOW, ("buffer", -1), ("run", "network", ""),
          ("checkpoint_started", 2), ("finish", "task"), ("finish", "network")),
+        # The channel state writer fails when data arrives.
+        (*_BEGIN, ("checkpoint_started", 1), ("finish", "task"), _THROWS, *_DATA),
         # Data arrives while a checkpoint starts.
         (*_BEGIN, ("checkpoint_started", 1), ("run", "task", ""), ("buffer", -1), ("finish", "network"),
          ("finish", "task")),

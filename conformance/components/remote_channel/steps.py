@@ -564,9 +564,9 @@ DRAIN = Drain[Ledger](
     Each(
         lambda ledger: [persisted(checkpoint) for checkpoint in (*ledger.lane.input.states, *ledger.lane.input.failed)]
     ),
-    Once((release(),), unless=lambda ledger: ledger.released),
+    Once((resources(), release()), unless=lambda ledger: ledger.released),
     Once((resources(),)),
     End(lambda ledger: ledger.flying > 0),
     Once((fail(),), unless=lambda ledger: ledger.failed),
 )
-"""Finish the recovery, take all elements, read the credit and what was written, and release."""
+"""Finish the recovery, take all elements, read the credit, what was written and what is held, and release."""
