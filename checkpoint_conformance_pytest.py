@@ -28,7 +28,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("conformance", "checkpoint conformance (pytest --pyargs conformance.suite)")
     group.addoption(
         "--implementation", action="append", metavar="NAME", default=[],
-        help="what to test: a registered name, NAME@VERSION, module:object or jsonl:COMMAND; may be repeated",
+        help="what to test: a registered name, NAME@VERSION, module:object, jsonl:COMMAND, known-bug:ID or "
+        "legal-variant:ID; may be repeated",
     )  # fmt: skip
     group.addoption(
         "--component",

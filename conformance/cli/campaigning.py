@@ -217,7 +217,12 @@ def resume(
 
 @campaign.command(name="reduce", short_help="Reduce the failures of a campaign whose blocks are done.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--budget", metavar="N", type=click.IntRange(min=1), help="[default: as before]")
+@click.option(
+    "--budget",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="The maximum number of runs of each.  [default: as before]",
+)
 @chosen_option
 @where_options("Where blocks run.  [default: where the campaign was started]")
 @click.option(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @seed_option
 @click.option(
     "--into", "into_path", metavar="FOLDER", type=TO_FOLDER,
-    help="Keep the folders of episodes that fail: recovery data, output, logs. It has none of an earlier run.",
+    help="Keep the folders of episodes that fail: recovery data, output, logs. It must have none of an earlier run.",
 )  # fmt: skip
 @click.option("--report", "report_path", metavar="FILE", type=TO_FILE, help="Write a page about the last adapter.")
 @click.option(

@@ -64,9 +64,10 @@ def audit(
     folder: Path, name: str | None, step_seconds: float, memory: int, in_process: bool, json_path: Path | None
 ) -> int:
     """Read the channel state files of checkpoints in FOLDER and below: nothing is damaged (0), something is (1),
-    something was not read or nothing was there to check (3). Of Flink's checkpoints, other state must be there, too.
+    something was not read or nothing was there to check (3).
 
-    The format of the suite is described in docs/channel-state-files.md.
+    The format of the suite is described in docs/channel-state-files.md. With --implementation flink-component@2.3.0,
+    checkpoints of Flink are read; of all other state in them, the files must be there.
     """
     limits = Limits(step_seconds, memory)
     if name is not None and not in_process and (status := guarded(name, limits, in_an_examination)) is not None:

@@ -53,7 +53,7 @@ from conformance.system.writing import make_folder
 )
 @click.option(
     "--corpus", "corpus_path", metavar="FOLDER", type=TO_FOLDER,
-    help="Write, for each variant, a scenario in which its history differs into this folder.",
+    help="Write into this folder, for each variant, a scenario in which its history differs.",
 )  # fmt: skip
 @every_option
 @step_seconds_option

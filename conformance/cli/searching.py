@@ -199,7 +199,12 @@ def check(
 
 @click.command()
 @click.option("--component", required=True, metavar="COMPONENT")
-@click.option("--scope", metavar="KEY=VALUE", multiple=True, help="A bound, at_once=STEPS, or alike=OPERAND.")
+@click.option(
+    "--scope",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="A bound, at_once=STEPS, or alike=OPERAND; a wrong KEY is answered with the right ones.",
+)
 @click.option("--depth", type=click.IntRange(1), help="The maximum number of steps in a run.")
 @click.option(
     "--max-states", type=click.IntRange(1), default=MOST_STATES, show_default=True,

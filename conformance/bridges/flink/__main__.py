@@ -36,16 +36,20 @@ def _parser() -> argparse.ArgumentParser:
     fetching = commands.add_parser("fetch", help="download the jars of releases, where they are missing")
     fetching.add_argument("versions", nargs="+", metavar="VERSION", help=f"known are {', '.join(KNOWN_RELEASES)}")
     jobs = commands.add_parser("jobs", help="run the job that checks the coordinator protocol, and write its report")
-    jobs.add_argument("--release", action="append", choices=JOBS.releases, help="default: all, given once for each")
+    jobs.add_argument("--release", action="append", choices=JOBS.releases, help="may be repeated; default: all")
     jobs.add_argument(
         "--only",
         action="append",
         choices=[plan.name for plan in PLANS],
         metavar="NAME",
-        help=f"a configuration, given once for each; default: all, which are {', '.join(plan.name for plan in PLANS)}",
+        help=f"a configuration; may be repeated; default: all of them: {', '.join(plan.name for plan in PLANS)}",
     )
-    jobs.add_argument("--minutes", type=float, default=0, help="begin rounds with other seeds until then; default: one")
-    jobs.add_argument("--keep", type=Path, metavar="FOLDER", help="for what runs printed in which something was found")
+    jobs.add_argument(
+        "--minutes", type=float, default=0, help="begin rounds with other seeds for so long; default: one round"
+    )
+    jobs.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="keep what a run has printed in which something was found"
+    )
     jobs.add_argument("--report", type=Path, required=True, metavar="FILE", help="the Markdown document")
     return parser
 
