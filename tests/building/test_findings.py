@@ -56,6 +56,15 @@ def test_what_several_findings_break_is_marked_and_what_none_has_shown_is_none()
     assert "| not measured |" in page([Finding("It happens", "live", "page.md", releases=("2.3.0",))])
 
 
+def test_a_page_of_causes_names_each_property_that_fails() -> None:
+    pages = {
+        name: (REPORTS / name).read_text("utf-8") for name in ("flink-coordinator-findings.md", "flink-findings.md")
+    }
+    for one in (one for some in known().values() for one in some):
+        page = "flink-coordinator-findings.md" if one.component == "coordinator" else "flink-findings.md"
+        assert f"`{one.property}`" in pages[page], page
+
+
 def test_the_page_of_causes_counts_what_is_recorded() -> None:
     broken, causes = {}, {}
     for release, some in known().items():
