@@ -119,6 +119,12 @@ whose scenario is kept. No draft of a ticket was filed.
 """
 
 
+def releases_of(one: Finding, failures: Mapping[str, Sequence[Known]]) -> list[str]:
+    """Returns the releases in which it was found, or that its program was run on, the newest first."""
+    found = {release for release, some in failures.items() if any(each.scenario in one.scenarios for each in some)}
+    return [release for release in RELEASES if release in found or release in one.releases]
+
+
 def page(findings: Sequence[Finding]) -> str:
     """Returns the page."""
     failures, pages = known(), {release: searched(release) for release in RELEASES}
@@ -127,7 +133,7 @@ def page(findings: Sequence[Finding]) -> str:
     text = HEADER.format(count=len(findings), releases=", ".join(RELEASES), pages=linked)
     for one in findings:
         mine = {release: [each for each in failures[release] if each.scenario in one.scenarios] for release in RELEASES}
-        where = [release for release in RELEASES if mine[release] or release in one.releases]
+        where = releases_of(one, failures)
         by = [*_shows(mine, pages, owners), *filter(None, [one.found])]
         text += (
             f"| [{one.says}]({one.page}) | {one.state} | {', '.join(where)} | {one.design or 'any'} |"

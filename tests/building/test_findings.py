@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from building.findings import PAGE, RELEASES, REPORTS, Finding, known, page, read_findings, read_page, searched
+from building.findings import (
+    PAGE,
+    RELEASES,
+    REPORTS,
+    Finding,
+    known,
+    page,
+    read_findings,
+    read_page,
+    releases_of,
+    searched,
+)
 
 FINDINGS = read_findings()
 
@@ -54,6 +65,13 @@ def test_what_several_findings_break_is_marked_and_what_none_has_shown_is_none()
     assert re.search(r"`gate` \d+† of ", page([owner, other]))
     assert re.search(r"`gate` \d+ of ", page([owner]))
     assert "| not measured |" in page([Finding("It happens", "live", "page.md", releases=("2.3.0",))])
+
+
+def test_a_heading_names_the_releases() -> None:
+    for one in FINDINGS:
+        if one.page.startswith("flink-findings.md#"):
+            numbers = "-".join(release.replace(".", "") for release in releases_of(one, known()))
+            assert re.search(rf"-{numbers}(-[a-z]|$)", one.page), one.page
 
 
 def test_a_page_of_causes_names_each_property_that_fails() -> None:
