@@ -1,8 +1,8 @@
 """What tasks of released Flink fail of: episodes in which things are made to fail, of each kind and in each phase.
 
-A task may fail only after something was made to fail, with that as its cause (R22). An episode is a short job that is
-restored once, with another parallelism, and in which three failures are asked for. In which phase of the job one has
-struck, its history says, not what the episode meant. Writes reports/flink-causes.md.
+A task may fail only after something was made to fail, with that as its cause (pipeline.md, I-90). An episode is a short
+job that is restored once, with another parallelism, and in which three failures are asked for. In which phase of the job
+one has struck, its history says, not what the episode meant. Writes reports/flink-causes.md.
 
 What an episode has come to is a line of a file in the folder of the run. The same command again runs what is missing.
 """
@@ -393,8 +393,8 @@ def run(release: str, numbers: Sequence[int], folder: Path) -> None:
 HEADER = """# What tasks of released Flink fail of
 
 In {episodes} episodes, {strikes} failures have struck; {failed} tasks failed of them, and the cause of each was judged
-by R22 (`{rule}`): **{violations}**. `make flink-causes` writes this page. What was investigated by hand, and
-run again for it, is among the [findings in whole jobs](flink-findings.md#findings-in-whole-jobs).
+by `{rule}`: **{violations}**. `make flink-causes` writes this page. What was investigated by hand,
+and run again for it, is among the [findings in whole jobs](flink-findings.md#findings-in-whole-jobs).
 
 A cell says how often a kind has struck in a phase, and how many tasks failed of it until the next one struck. It is
 empty where a kind cannot strike. {restores} restores were from a checkpoint.
@@ -486,7 +486,7 @@ def _never(episodes: Sequence[Episode], counts: Counter[tuple[Kind, Phase]]) -> 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Returns the exit status: 0; 1 if R22 was broken; 2 if a release cannot be run."""
+    """Returns the exit status: 0; 1 if that rule was broken; 2 if a release cannot be run."""
     parser = argparse.ArgumentParser(prog="python -m building.flink_causes", description=__doc__)
     parser.add_argument("--episodes", type=int, default=1000, help="on the first release; default: 1000")
     parser.add_argument("--others", type=int, default=200, help="on each other release; default: 200")
