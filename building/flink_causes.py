@@ -1,8 +1,8 @@
 """What tasks of released Flink fail of: episodes in which things are made to fail, of each kind and in each phase.
 
 A task may fail only after something was made to fail, with that as its cause (pipeline.md, I-90). An episode is a short
-job that is restored once, with another parallelism, and in which three failures are asked for. In which phase of the job
-one has struck, its history says, not what the episode meant. Writes reports/flink-causes.md.
+job that is restored once, with another parallelism, and in which three failures are asked for. In which phase of the
+job one has struck, its history says, not what the episode meant. Writes reports/flink-causes.md.
 
 What an episode has come to is a line of a file in the folder of the run. The same command again runs what is missing.
 """
