@@ -94,7 +94,7 @@ AWAITING = (
 """Leads to a checkpoint that begins while events are not acknowledged yet for which the result of an aborted one has
 waited."""
 OUTRUN = (*_ASKED, *_cut_and_injected(1), abort(1), trigger(2, "checkpoint"), turn(), turn(), deliver(0, 0))
-"""Leads to a subtask that was asked for a checkpoint while barriers of the aborted one before are still on their way."""
+"""Leads to a subtask that was asked for a checkpoint while barriers of the aborted one before are on their way."""
 CUT_AND_RESTARTED = (*_ASKED, cut(1), fail_attempt_only(0, 0), restart())
 """Leads to a cut that the main thread has not seen, and to a new attempt whose gate does not know the checkpoint."""
 STALE = (
