@@ -137,3 +137,9 @@ def test_a_night_begins_every_folder_of_results_anew():
         if f"rm -rf build/{name}\n" not in targets[one]
     }
     assert {f"build/{name}" for name in kept} == {word for word in night.split() if word.startswith("build/")}
+
+
+def test_the_campaign_of_all_known_bugs_is_long_enough():
+    first_hits = (ROOT / "tests" / "corpus" / "first_hits.toml").read_text(encoding="utf-8")
+    (scenarios,) = re.findall(r"build/campaign-bugs --scenarios (\d+)", MAKEFILE)
+    assert int(scenarios) > max(map(int, re.findall(r'= "0/[a-z-]+/(\d+)"', first_hits)))
