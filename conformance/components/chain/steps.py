@@ -361,4 +361,12 @@ A_BARRIER_IS_NOT_WRITTEN = (
     (FINISH, "producer"), (FINISH, "task"),
 )  # fmt: skip
 """The last barrier of a checkpoint, whose output state cannot be written while the consumer is about to take it."""
-PREFIXES = (A_RECORD_ARRIVES, A_RECORD_IS_PUSHED, MARKED_AND_NOT_STARTED, A_RECORD_ARRIVED, A_BARRIER_IS_NOT_WRITTEN)
+A_RECORD_IS_NOT_WRITTEN = _one_by_one(
+    *_RECOVER, *[consume()] * 3, *_CONNECT, *[consume()] * 4, barrier(1, 1, "unaligned"), transfer(1), consume(),
+    fault(CHANNEL_STATE_WRITER, FaultKind.THROWS.value, 1), produce(0, 1), transfer(0), consume(),
+)  # fmt: skip
+"""A record that a checkpoint in progress must hold, and that cannot be written when it arrives or is taken."""
+PREFIXES = (
+    A_RECORD_ARRIVES, A_RECORD_IS_PUSHED, MARKED_AND_NOT_STARTED, A_RECORD_ARRIVED, A_BARRIER_IS_NOT_WRITTEN,
+    A_RECORD_IS_NOT_WRITTEN,
+)  # fmt: skip
