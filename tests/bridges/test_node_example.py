@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -34,6 +35,12 @@ def example():
     implementation = JsonLinesImplementation([NODE, str(ADAPTER)])
     yield implementation
     implementation.close()
+
+
+def test_its_page_says_what_it_does_not_claim(example):
+    claims = ADAPTER.with_name("README.md").read_text(encoding="utf-8").split("## What it claims")[1].split("\n## ")[0]
+    needed = {one for name in OFFERED for each in COMPONENTS[name].properties for one in each.needs}
+    assert set(re.findall(r"`([a-z-]+)`", claims)) == UNEXERCISED | {one.value for one in needed - example.capabilities}
 
 
 def test_the_doctor_finds_nothing_wrong():
