@@ -37,12 +37,15 @@ _RECOVERIES: tuple[tuple[Literal["none", "in-memory", "pushed"], int], ...] = (
 
 
 _FAULTY: tuple[tuple[Literal["none", "in-memory", "pushed"], int, int, int], ...] = (
-    ("none", 0, 2, 2), ("in-memory", 2, 1, 1), ("pushed", 0, 2, 2), ("pushed", 0, 0, 2),
+    ("none", 0, 2, 2), ("none", 0, 2, 1), ("in-memory", 2, 2, 2), ("in-memory", 2, 1, 1), ("pushed", 0, 2, 2),
+    ("pushed", 0, 0, 2),
 )  # fmt: skip
 """Of the configurations with faults: how data is recovered, and the number of exclusive and of floating buffers."""
 _LATE = 2**31 - 3
 """A sequence number after which the numbers soon wrap around."""
 _BEGIN: tuple[Step, ...] = (("request_subpartition",), ("finish", "task"))
+_LIVE: tuple[Step, ...] = (*_BEGIN, *(("take",), ("finish", "task")) * 3)
+"""Leads to live data, also if the channel begins with recovered data."""
 _DATA: tuple[Step, ...] = (("buffer", -1), ("finish", "network"))
 _SLOW: Step = ("fault", CHANNEL_STATE_WRITER, FaultKind.SLOW.value, 1)
 _THROWS: Step = ("fault", CHANNEL_STATE_WRITER, FaultKind.THROWS.value, 1)
@@ -115,15 +118,15 @@ COMPONENT = Component(
     ),
     prefixes=(
         # The channel state writer is slow at the start of a checkpoint, and data arrives meanwhile.
-        (*_BEGIN, *_DATA, _SLOW, ("checkpoint_started", 1), ("run", "task", ""), *_DATA, ("finish", "task"),
+        (*_LIVE, *_DATA, _SLOW, ("checkpoint_started", 1), ("run", "task", ""), *_DATA, ("finish", "task"),
          ("finish", "network")),
         # The channel state writer is slow while data arrives, and a newer checkpoint starts meanwhile.
-        (*_BEGIN, ("checkpoint_started", 1), ("finish", "task"), *_DATA, _SLOW, ("buffer", -1), ("run", "network", ""),
+        (*_LIVE, ("checkpoint_started", 1), ("finish", "task"), *_DATA, _SLOW, ("buffer", -1), ("run", "network", ""),
          ("checkpoint_started", 2), ("finish", "task"), ("finish", "network")),
         # The channel state writer fails when data arrives.
-        (*_BEGIN, ("checkpoint_started", 1), ("finish", "task"), _THROWS, *_DATA),
+        (*_LIVE, ("checkpoint_started", 1), ("finish", "task"), _THROWS, *_DATA),
         # Data arrives while a checkpoint starts.
-        (*_BEGIN, ("checkpoint_started", 1), ("run", "task", ""), ("buffer", -1), ("finish", "network"),
+        (*_LIVE, ("checkpoint_started", 1), ("run", "task", ""), ("buffer", -1), ("finish", "network"),
          ("finish", "task")),
         # An event arrives while recovery ends, behind events that came during recovery.
         (*_BEGIN, *_EVENT, *_EVENT, ("finish_recovered",), ("finish", "recovery"), ("take",), ("run", "task", ""),
