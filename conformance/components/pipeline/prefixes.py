@@ -169,6 +169,10 @@ QUEUED_WITH_OUTPUT = (*_supplied(1, 1, 2, 3), _TIMEOUTABLE, _IDLE, _SAVEPOINT, _
 HALF_ENDED = (*_supplied(3), steps.end(0), _IDLE, _ALIGNED, _IDLE, *_records(3), _ALIGNED, _ENDED,
               steps.snapshot(2))  # fmt: skip
 """One of two sources has finished."""
+STOPPED_AND_LOST = (*_supplied(3, 0), _STOP, _IDLE, _at(_MASTER, 0, FailurePoint.NOW), _IDLE)
+"""The job master fails when the savepoint is complete with which the job stops, and a source stands still."""
+SECOND_ENDED = (*_records(1), steps.end(1), _IDLE, _UNALIGNED, _ENDED, _UNALIGNED, _ENDED)
+"""The second source has ended, as its channels have, of which a task may have others."""
 ENDED_BEHIND = (*_supplied(1, *range(2, 8)), steps.end(0), steps.end(1), _IDLE, _UNALIGNED, _IDLE, _UNALIGNED, _ENDED,
                 steps.snapshot(1), steps.snapshot(2))  # fmt: skip
 """All data was sent, and tasks that stand still have not taken it, when two checkpoints overtake it."""
@@ -224,6 +228,7 @@ _OTHERS = (
 _INSTEAD = {
     STOP_EXPIRES: KEPT_ABORT, ENDING: FINISHING, SAVED: LATE_NOTICE, LOST_NOTICE: HELD_TWICE[0],
     KEPT_NOTICE: HELD_TWICE[1], QUEUED_WITH_OUTPUT: HELD_TWICE[0], OVERTAKEN: HELD_TWICE[1], HALF_ENDED: ENDED_BEHIND,
+    CANCELLED: STOPPED_AND_LOST, BOTH_EXPIRE: SECOND_ENDED,
 }  # fmt: skip
 """What takes the place of a prefix the third time. So the list stays as long as it is, since its length decides which
 prefix a seed draws, and thus in which scenario each known bug is found first."""
