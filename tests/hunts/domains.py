@@ -33,8 +33,6 @@ from tests.hunts.keeping import kept_over
 
 SEED = "domains"
 SCENARIOS = 20_000
-SLOWER = {"pipeline": 20}
-"""By component, how many times fewer scenarios are drawn, since each takes so much longer."""
 FEW = 12
 """A field or an operand with more values is known by its relations alone."""
 SHOWN = 40
@@ -232,7 +230,7 @@ def _first_of(head: list[str], found: Sequence[tuple[str, str]]) -> list[str]:
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--component", "components", multiple=True, help="Only these; all.")
-@click.option("--scenarios", type=int, default=SCENARIOS, show_default=True, help="Of each; of whole jobs fewer.")
+@click.option("--scenarios", type=int, default=SCENARIOS, show_default=True, help="Of each.")
 @click.option("--draw", "others", type=(str, int), multiple=True, help="A component, and how many scenarios of it.")
 @click.option("--into", "folder", type=click.Path(path_type=Path), help="Keep each result there, and go on from it.")
 @click.option("--processes", type=int, default=1, show_default=True, help="Searches at once.")
@@ -247,8 +245,7 @@ def main(
     """Draw scenarios of each component, and write the file."""
     names = components or tuple(COMPONENTS)
     with kept_over(folder, "domains", processes) as over:
-        usual = {name: max(1, scenarios // SLOWER.get(name, 1)) for name in names}
-        drawings = [Drawing(name, dict(others).get(name, many)) for name, many in usual.items()]
+        drawings = [Drawing(name, dict(others).get(name, scenarios)) for name in names]
         found = dict(zip(names, over(drawings), strict=True))
     reasons = read_toml(REASONS, dict[str, str], 'an entry must be a text: component = "why these are missing"')
     write_text(file, report({name: its for name, its in found.items() if its is not None}, reasons))
