@@ -54,7 +54,7 @@ def below_zero(port: Any, release: Callable[[], Any], resources: Callable[[], An
 def below_zero_when_released_again(port: Any, release: Callable[[], Any], resources: Callable[[], Any]) -> None:
     released: list[int] = []
     port.release = counting(released, release)
-    port.resources = lambda: replace(resources(), segments=1 - len(released) if len(released) > 1 else 0)
+    port.resources = lambda: replace(resources(), segments=1 - len(released)) if len(released) > 1 else resources()
 
 
 def gives_back_again(port: Any, release: Callable[[], Any], resources: Callable[[], Any]) -> None:
