@@ -225,7 +225,8 @@ class EpisodeLedger(Ledger):
                 self.say(BEHIND, DUPLICATED, "what came out before a savepoint does not come again", self.named(again))
         if signal.transaction.checkpoint and self.promises.output is not Output.ONCE_PER_BATCH:
             self.may_commit(signal.transaction, f"what was written for checkpoint {signal.transaction.checkpoint}")
-        if twice and self.promises.output is Output.EXACTLY_ONCE:
+        replayed = self.promises.output is Output.ONCE_PER_BATCH and signal.transaction in self.batches
+        if twice and self.promises.output is not Output.AT_LEAST_ONCE and not replayed:
             self.say(TWICE, DUPLICATED, "each record comes out once", f"{self.named(twice)}: twice")
         if self.promises.output is Output.ONCE_PER_BATCH:
             before = self.batches.setdefault(signal.transaction, signal.records)

@@ -78,8 +78,8 @@ def a_life_begins_behind_what_was_asked_for(ledger: EpisodeLedger, seen: Seen[Li
 # ---- what comes out --------------------------------------------------------------------------------------------------
 _said("a-job-finishes-when-all-is-committed", "I-88", "A job whose sources have ended finishes only once all records"
       " have come out that were supplied.", ports.JobOver)  # fmt: skip
-_said(TWICE, "I-100", "No record comes out twice if the engine promises that, and none that was not supplied.",
-      ports.Committed)  # fmt: skip
+_said(TWICE, "I-100", "No record comes out twice if the engine promises that, nor in two batches or twice in one, and"
+      " none that was not supplied.", ports.Committed)  # fmt: skip
 _said(REPLAYS, "E-3", "If records may come out again, only a later life writes again what an earlier one has"
       " written.", ports.Committed,
       when=lambda ledger: ledger.promises.output is Output.AT_LEAST_ONCE and ledger.promises.committed)  # fmt: skip

@@ -205,6 +205,12 @@ def test_a_replayed_batch_is_the_same() -> None:
     assert "a-replayed-batch-is-the-same" in judged(replays("once-per-batch", first, first + last)).exercised
 
 
+def test_a_record_is_in_one_batch_and_there_once() -> None:
+    first, last = batch(1, *ROWS[:2]), batch(2, ROWS[2])
+    for one, other in (([*first, first[0]], last), (first, batch(2, *ROWS))):
+        assert "nothing-is-committed-twice-or-made-up" in kinds(replays("once-per-batch", one, other))
+
+
 def test_a_record_comes_again_only_from_a_later_life() -> None:
     assert not kinds(replays("at-least-once", ROWS[:2], ROWS))
     assert kinds(replays("at-least-once", [*ROWS[:2], ROWS[1]], ROWS)) == [
