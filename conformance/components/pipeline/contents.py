@@ -174,10 +174,10 @@ class Contents:
             if (there := places[split]) != 1:
                 yield ("each-split-is-in-one-place", DUPLICATED if there else LOST,
                          f"split {split} is not assigned, or with one reader", f"it is in {there} places")  # fmt: skip
-        for vertex, (states, owed) in enumerate(zip(one.states, graph.vertices, strict=False)):
-            if len(states) != owed.parallelism:
+        for vertex, owed in enumerate(graph.vertices):
+            if (there := len(self.states(vertex))) != owed.parallelism:
                 yield ("a-checkpoint-has-the-state-of-every-subtask", LOST, f"all {owed.parallelism} subtasks of"
-                         f" vertex {vertex} have state", f"{len(states)} have")  # fmt: skip
+                         f" vertex {vertex} have state", f"{there} have")  # fmt: skip
         for number, records in self.flying.items():
             stored = f"{named(records[0])} of edge {number}"
             if one.kind in ALIGNED:

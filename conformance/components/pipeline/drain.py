@@ -6,13 +6,11 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from conformance.components.pipeline import steps
-from conformance.components.pipeline.ledger import Ledger
+from conformance.components.pipeline.ledger import MOST_TRIES, Ledger
 from conformance.driver import Drain, Each, Once, Outcomes, While
 from conformance.ports import CheckpointKind, JobCheckpoint, Runs, Until
 from conformance.scenarios import Entry
 
-MOST_TRIES = 24
-"""How many checkpoints the drain triggers: a fault may let one fail, and a source that ends waits for one."""
 MOST_WAITS = 3
 """How often in a row the drain waits for an engine that does not come to an end and says so."""
 _FEW = 400

@@ -6,9 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from conformance.components.pipeline.checkpoints import Checkpoint
+from conformance.components.pipeline.contents import ALIGNED
 from conformance.driver import FailureClass
 from conformance.models.words import many
 from conformance.ports import (
+    CHANNEL_STATE_WRITER,
     CHECKPOINT_STORE,
     STATE_FILE_CLOSE,
     STATE_FILE_FLUSH,
@@ -35,8 +37,8 @@ class Failures:
     """What was made to fail in one job."""
 
     __slots__ = (
-        "_excuses", "aborted_stop", "asked", "certain", "count", "counted", "credit", "ledger", "lost", "lost_trigger",
-        "must_restart", "overdue", "stop_asked",
+        "_excuses", "_losers", "aborted_stop", "asked", "certain", "concerns_all", "count", "counted", "credit",
+        "ledger", "lost", "lost_trigger", "must_restart", "overdue", "settled_losses", "stop_asked",
     )  # fmt: skip
 
     def __init__(self, ledger: Ledger) -> None:
@@ -45,6 +47,10 @@ class Failures:
         """How much has failed."""
         self.lost: list[str] = []
         """The threads whose messages were lost."""
+        self.settled_losses = 0
+        """How many of these messages were lost before nothing was left to do: no failure follows from them any more."""
+        self._losers: Counter[str] = Counter()
+        """By task, how often it may fail because a message to it, or of it, was lost."""
         self.lost_trigger = 0
         """How many were lost up to the last that may have been the trigger of a checkpoint, if a channel may be blocked
         for that checkpoint; 0: none is. It is blocked until the barrier of a newer one comes in the others, also if the
@@ -63,6 +69,8 @@ class Failures:
         self.counted = self.certain = 0
         """How many checkpoints in a row have failed for a reason that counts: at most, and at least."""
         self.must_restart = False
+        self.concerns_all = ""
+        """What has failed, in words, if all tasks are to be restarted because of it and have not been."""
         self.overdue = 0
         """How many restarts may follow because too many checkpoints have failed; with each, counting may begin anew."""
 
@@ -74,6 +82,7 @@ class Failures:
     def lose(self, thread: str) -> None:
         """Notes that a message was lost."""
         self.lost.append(thread)
+        self._losers[thread.partition(" ")[2]] += 1
         self.credit += 1
         if not all(one.is_completed for one in self.ledger.checkpoints.known.values()):
             self.lost_trigger = len(self.lost)
@@ -92,6 +101,8 @@ class Failures:
         self.count += 1
         if signal.target is FailureTarget.MASTER:  # the next one may count anew
             self.certain, self.must_restart = 0, False
+        if signal.target is FailureTarget.MASTER or signal.target is FailureTarget.JOB:
+            self.concerns_all = f"the {signal.target} has failed"
         tasks, workers = self.ledger.graph.tasks, self.ledger.config.settings.workers
         excused = {signal.number} if signal.target is FailureTarget.TASK else set[int]()
         if signal.target is FailureTarget.WORKER:
@@ -120,6 +131,14 @@ class Failures:
             self.credit += 1
             self._excuses.append((signal.place, None))
 
+    def settle(self) -> None:
+        """Notes that every task runs and nothing is left to do: what has failed has had its consequences. Only an
+        executor of the channel state writer may say with the next checkpoint that it has failed."""
+        self._excuses = [one for one in self._excuses if one[0] == CHANNEL_STATE_WRITER]
+        self.credit = len(self._excuses)
+        self.settled_losses = self.losses
+        self._losers.clear()
+
     def task_failed(self, task: int, cause: str) -> None:
         """Notes that a task has failed, and whether it had to."""
         for excuse in self._excuses:
@@ -133,9 +152,12 @@ class Failures:
                     self.count += 1
                     self.credit += 1
                 return
-        if not (self.losses and cause.startswith("lose")):
+        name = self.ledger.graph.names[task]
+        if self._losers[name] and cause.startswith("lose"):
+            self._losers[name] -= 1
+        else:
             known = ", ".join(words for words, _ in self._excuses) or "nothing"
-            failed = f"task {self.ledger.graph.names[task]} failed: {cause or 'no cause'}"
+            failed = f"task {name} failed: {cause or 'no cause'}"
             self.ledger.say("a-task-fails-of-what-was-made-to-fail", CRASHED, f"a task fails of {known}", failed)
 
     def restarted(self, tasks: set[int]) -> None:
@@ -144,7 +166,10 @@ class Failures:
         for words, excused in self._excuses:
             if words == STOP and excused is not None:
                 excused.difference_update(tasks)
-        if self.credit <= 0 and self.aborted_stop and len(tasks) == len(graph.tasks):
+        everything = len(tasks) == len(graph.tasks)
+        if everything:
+            self.concerns_all = ""
+        if self.credit <= 0 and self.aborted_stop and everything:
             self.count += 1  # nothing was made to fail, so that this is the first that is heard of it
             self.credit, self.aborted_stop = 1, 0
         if self.credit <= 0:
@@ -156,9 +181,9 @@ class Failures:
             self.ledger.sights.add("too-many-checkpoints-failed")
         if self.counted > settings.tolerable:  # counting begins anew, unless fewer have failed as the engine counts
             self.counted = 0 if self.must_restart else settings.tolerable
-            self.certain, self.must_restart = 0, False
+            self.certain, self.must_restart = 0, self.must_restart and not everything
         elif self.overdue:  # of several that failed together, one may have counted after the restart
-            self.certain, self.must_restart = 0, False
+            self.certain, self.must_restart = 0, self.must_restart and not everything
         self.overdue = max(0, self.overdue - 1)
         together = set(range(len(graph.tasks)))
         if settings.regions:
@@ -195,7 +220,8 @@ class Failures:
         """Returns why a checkpoint cannot have failed for this reason; an empty text: it can."""
         ledger = self.ledger
         settings = ledger.config.settings
-        disturbed = self.count > one.failures or self.losses > 0 or self.credit > 0 or self.aborted_stop > 0
+        lost = self.losses > min(one.losses, self.settled_losses)
+        disturbed = self.count > one.failures or lost or self.credit > 0 or self.aborted_stop > 0
         ending = bool(ledger.ended or ledger.cancelled or ledger.status or ledger.stopped)
         stops = one.number <= self.stop_asked
         recovering = one.during_recovery and ledger.in_effect() is Recovery.PUSHED
@@ -204,15 +230,20 @@ class Failures:
         restarts = self.counted > settings.tolerable or self.must_restart
         others = len(ledger.checkpoints.known) > 1 or disturbed
         subsumed = not one.is_savepoint or one.hindered
+        newer = ledger.checkpoints.newest > one.number
+        # A task may subsume one that is unaligned as soon as the barrier of a newer one comes. Of an engine that cannot
+        # be stepped, what has happened at one time may be heard in another order.
+        early = newer and (one.kind not in ALIGNED or not ledger.threads.steps)
+        subsumer = ledger.checkpoints.point > one.number or early
         reasons, other = CheckpointReason, (others, "there is no other checkpoint")
         may = {
             reasons.EXPIRED: (late, f"{settings.checkpoint_timeout} milliseconds have not passed"),
-            reasons.SUBSUMED: (subsumed and ledger.checkpoints.newest > one.number,
-                               "there is no newer one" if subsumed else "nothing subsumes a savepoint"),
+            reasons.SUBSUMED: (subsumed and subsumer, "no newer one has completed that is no savepoint, or overtaken it"
+                               if subsumed else "nothing subsumes a savepoint"),
             reasons.DECLINED_TASK_NOT_READY: (not ready, "every task was ready when it was triggered"),
             reasons.TASK_CLOSING: (disturbed or ending or restarts or stops, "nothing has failed or ended"),
             reasons.DECLINED_INPUT_END_OF_STREAM: (ending or ledger.stopping, "nothing has ended"),
-            reasons.DECLINED_SUBSUMED: other,
+            reasons.DECLINED_SUBSUMED: (newer or (others and not ledger.threads.steps), "there is no newer one"),
             reasons.DECLINED_ON_CANCELLATION_BARRIER: (  # of one in front that was not ready, which may be heard later
                 others or not ready, "there is no other checkpoint, and every task was ready"),
             reasons.SHARED_STREAM: other,

@@ -42,6 +42,9 @@ _NEXT: Mapping[TaskState | None, tuple[TaskState, ...]] = {
 
 
 OVER = "a-job-is-over-once-and-for-a-reason"
+SAME = "a-completed-checkpoint-does-not-change"
+MOST_TRIES = 24
+"""How many checkpoints the drain triggers: a fault may let one fail, and a source that ends waits for one."""
 _BEGINNING = ports.JobCheckpoint(0, CheckpointKind.ALIGNED, ())
 """What a job has restored that began without a checkpoint."""
 
@@ -79,9 +82,9 @@ class Ledger(PortLedger):
 
     __slots__ = (
         "attempt", "cancelled", "capabilities", "checkpoints", "config", "disabled", "ended", "failures", "found",
-        "generation", "graph", "now", "origin", "ready", "restored", "scenario", "sights", "sinks", "states", "status",
-        "stopped", "stopping", "supplied", "supplied_here", "tells_ready", "tells_states", "threads", "throttled",
-        "tries",
+        "fruitful", "generation", "graph", "now", "origin", "ready", "restored", "scenario", "sights", "sinks",
+        "states", "status", "stopped", "stopping", "supplied", "supplied_here", "tells_ready", "tells_states",
+        "threads", "throttled", "tries",
     )  # fmt: skip
 
     def __init__(
@@ -125,6 +128,8 @@ class Ledger(PortLedger):
         self.failures = Failures(self)
         self.now = self.attempt = self.tries = 0
         """How much time has passed; how often tasks were restarted; how many checkpoints the drain has triggered."""
+        self.fruitful = False
+        """Whether one of these has completed."""
         self.status: ports.JobStatus | None = None
         self.cancelled = False
         self.stopping = self.stopped = 0
@@ -210,6 +215,8 @@ class Ledger(PortLedger):
     # ---- the world outside -------------------------------------------------------------------------------------------
     def act(self, *operands: object) -> None:
         """Notes that an operation begins that may change something."""
+        if self.threads.steps and self.tells_states and self.is_idle() and self.runs():
+            self.failures.settle()
         self.threads.begin()
         self.checkpoints.earlier = self.checkpoints.newest
 
@@ -328,7 +335,12 @@ class Ledger(PortLedger):
         """Notes what a completed checkpoint holds, and what is wrong with it."""
         checkpoints, value = self.checkpoints, seen.value
         one = checkpoints.known.get(checkpoint)
-        if one is None or value is None or one.contents is not None:
+        if one is None or value is None:
+            return
+        if one.contents is not None:
+            if replace(value, location="") != replace(one.contents.checkpoint, location=""):
+                self.say(SAME, CORRUPTED, f"checkpoint {checkpoint} holds what it held when it was read before",
+                         "it holds something else")  # fmt: skip
             return
         contents = one.contents = checkpoints.saved[checkpoint] = Contents(value, self.graph, one.during_recovery)
         contents.follow(checkpoints.contents(one.origin))
@@ -394,6 +406,7 @@ class Ledger(PortLedger):
             owed = f"checkpoint {checkpoints.point} has completed, so no older one does"
             self.say("no-older-checkpoint-completes-later", PROTOCOL, owed, f"checkpoint {one.number} has completed")
         checkpoints.point = max(checkpoints.point, one.number)
+        self.fruitful |= self.closing
         self.failures.checkpoint_completed(one.number)
 
     def _acknowledged(self, one: Checkpoint) -> None:
@@ -528,11 +541,11 @@ class Ledger(PortLedger):
         if self.phase != "live" or self.cancelled:
             return tuple(Refusal)
         settings, pending = self.config.settings, self.checkpoints.pending.values()
-        busy = sum(not one.is_savepoint for one in pending) >= (1 if settings.unaligned else settings.concurrent)
+        busy = len(pending) >= (1 if settings.unaligned else settings.concurrent)  # savepoints may count, too (FJ18)
         finishing = FINISHED in self.states and not self.is_idle()
         restarting = not (self.tells_states and self.runs()) or finishing or self.failures.credit > 0
         # the part of an operator coordinator may wait for events behind a message that was lost
-        waits = pending and (self.failures.losses > 0 or not self.is_idle())
+        waits = pending and not (self.is_idle() and all(one.losses == self.failures.losses for one in pending))
         stands = {
             Refusal.STOPPING: self.stopping or self.stopped,
             Refusal.NOT_RUNNING: restarting,

@@ -11,7 +11,7 @@ from conformance.components.pipeline import steps
 from conformance.components.pipeline.checkpoints import Checkpoint
 from conformance.components.pipeline.contents import ALIGNED, Contents, keepers
 from conformance.components.pipeline.graph import STATELESS
-from conformance.components.pipeline.ledger import OVER, Ledger
+from conformance.components.pipeline.ledger import MOST_TRIES, OVER, SAME, Ledger
 from conformance.components.pipeline.records import Records, differences, named
 from conformance.driver import AnyStep, Broken, FailureClass, Judgement, Rules, Seen, answers_property
 from conformance.models import lifetime
@@ -185,6 +185,26 @@ def a_restored_job_holds_exactly_the_cut(ledger: Ledger, seen: States) -> Judgem
     return _counted(ledger, seen)
 
 
+@rule(steps.state, invariant="I-109", needs=READBACK)
+def watermarks_arrive_everywhere(ledger: Ledger, seen: States) -> Judgement:
+    """When nothing is left to do in a job that was neither restored nor restarted, and whose sources have one subtask
+    each and emit a watermark behind each record, no other subtask has one that is behind all splits."""
+    (vertex,) = seen.operands
+    sources, vertices = ledger.graph.sources, ledger.config.vertices
+    begun_anew = ledger.attempt or ledger.checkpoints.restored
+    if not ledger.is_settled() or begun_anew or ledger.ended or ledger.stopping or vertex in sources:
+        return False
+    if ledger.config.settings.watermarks != 1 or any(vertices[source].parallelism > 1 for source in sources):
+        return False
+    least = min(ledger.supplied.values())
+    for subtask, state in enumerate(seen.value):
+        if state.watermark < least:
+            came = f"{many(least, 'record')} of each split came"
+            return Broken(LOST, f"{came}, so the watermark of subtask {subtask} of vertex {vertex} is {least} at least",
+                          f"it is {state.watermark}")  # fmt: skip
+    return least > 0
+
+
 # ---- everything comes to an end --------------------------------------------------------------------------------------
 def _due(slug: str, number: str, statement: str, late: Callable[[Ledger], str | None], when: Callable[[Ledger], object],
          *tickets: str, needs: frozenset[Capability] = NOTHING) -> None:  # fmt: skip
@@ -243,8 +263,24 @@ _due("an-alignment-times-out-in-time", "I-54", "Once all tasks are ready, a time
      "FLINK-27251", needs=PASSES_LOCALLY | PASSES_REMOTELY | TIMEOUTABLE)  # fmt: skip
 _due("too-many-failed-checkpoints-restart-the-job", "I-57", "When more checkpoints in a row have failed than are"
      " tolerated, all tasks are restarted.",
-     lambda ledger: "they were not restarted" if ledger.failures.must_restart else None,
-     lambda ledger: ledger.failures.certain)  # fmt: skip
+     lambda ledger: "they were not all restarted" if ledger.failures.must_restart else None,
+     lambda ledger: ledger.failures.certain or ledger.failures.must_restart)  # fmt: skip
+_due("what-concerns-all-tasks-restarts-them-all", "I-103", "After the failure of the job master or of the job, all"
+     " tasks are restarted.",
+     lambda ledger: f"{ledger.failures.concerns_all}, and not all tasks were restarted"
+     if ledger.failures.concerns_all else None,
+     lambda ledger: ledger.attempt and ledger.failures.count, needs=STEPS)  # fmt: skip
+
+
+@rule(steps.output, invariant="I-98", needs=STEPS)
+def a_checkpoint_completes_in_the_end(ledger: Ledger, seen: Output) -> Judgement:
+    """When nothing is made to fail any more and no operator stands still, a checkpoint completes, however many have
+    failed before."""
+    if not ledger.closing or not ledger.is_live() or ledger.stopped or ledger.cancelled:
+        return False
+    if ledger.tries >= MOST_TRIES and not ledger.fruitful:
+        return Broken(STUCK, f"of {MOST_TRIES} checkpoints, one after the other, one completes", "none has")
+    return ledger.fruitful
 
 
 @rule(steps.settle, invariant="I-22", needs=STEPS)
@@ -370,6 +406,16 @@ def a_job_that_is_over_holds_nothing(ledger: Ledger, seen: Seen[ports.Resources]
     return True
 
 
+@rule(steps.resources, invariant="I-45")
+def a_job_that_is_over_has_no_checkpoint_pending(ledger: Ledger, seen: Seen[ports.Resources]) -> Judgement:
+    """Once a job is over, each checkpoint that was triggered has completed or failed."""
+    if ledger.phase != "over":
+        return False
+    if (what := _pending(ledger, lambda one: True)) is not None:
+        return Broken(LOST, "the job is over, so each checkpoint has completed or failed", what)
+    return bool(ledger.checkpoints.known)
+
+
 adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES)
 
 
@@ -409,6 +455,10 @@ _holds("an-acknowledgement-says-how-a-checkpoint-was-taken", "I-108", "If a task
        " since something timed out, and aligned if nothing could overtake; with as many records in flight as the"
        " checkpoint holds of it; and with an alignment that took no longer than the checkpoint.", "FLINK-31588",
        when=lambda one: one.checkpoint.taken)  # fmt: skip
+
+
+_said(SAME, "I-45", "What a completed checkpoint holds is always the same.", on=steps.snapshot,
+      when=lambda ledger, seen: seen.value, needs=READBACK)  # fmt: skip
 
 
 @rule(steps.snapshot, invariant="I-45")
