@@ -24,6 +24,7 @@ from conformance.ports import (
     Runs,
     Side,
     Transaction,
+    key_of,
     split_of,
 )
 
@@ -154,6 +155,7 @@ class Contents:
             prepared = [*chain(*self.prepared[sink].values())]
             yield from self._of_keeper(Keeper(f"sink {sink}", graph.paths[sink], prepared), earlier[sink])
         for vertex in graph.counts:
+            yield from self._of_keys(vertex)
             states = [run for state in self.states(vertex) for run in state.records]
             for one, later in unordered(states, by_key=True):
                 if self._has_order(split_of(one), graph.paths[vertex], _BY_KEY):
@@ -201,6 +203,17 @@ class Contents:
         """Returns whether records of a split come in their order on its path: those with one key at least, or all."""
         path = paths.get(split)
         return path is not None and self.order.get(split, _BY_SPLIT) >= least and self.graph.is_in_order(path)
+
+    def _of_keys(self, vertex: int) -> Wrong:
+        """A key is counted in one subtask. Of a run with several keys, only that of its first record is compared."""
+        owners: dict[int, int] = {}
+        for subtask, state in enumerate(self.states(vertex)):
+            for run in state.records:
+                owner = owners.setdefault(key_of(run.first), subtask)
+                if owner != subtask:
+                    yield ("each-key-is-counted-in-one-subtask", CORRUPTED, f"vertex {vertex} counts each key in one"
+                           f" subtask, that of record {run.first} in subtask {owner}",
+                           f"subtask {subtask} has counted it")  # fmt: skip
 
     def _of_channels(self) -> Wrong:
         """Of each channel, the input state and then the output state are in order."""

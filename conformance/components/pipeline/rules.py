@@ -434,6 +434,8 @@ _holds("each-split-is-in-one-place", "I-102", "In a completed checkpoint, each s
 _holds("records-of-a-key-are-counted-in-order", "I-02", "Records of one split and key are counted in their order,"
        " over failures and restores, where each record with that key takes the same way.", "FLINK-17564",
        when=lambda one: one.graph.counts)  # fmt: skip
+_holds("each-key-is-counted-in-one-subtask", "I-110", "In a completed checkpoint, all records of a key that a vertex"
+       " has counted are in the state of one subtask.", when=lambda one: one.graph.counts)  # fmt: skip
 _holds("what-is-in-flight-is-stored-in-order", "I-05", "Of each channel, the input state and then the output state"
        " are the records in the order in which they were sent.", "FLINK-39523",
        when=lambda one: one.flying)  # fmt: skip
