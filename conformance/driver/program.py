@@ -283,6 +283,13 @@ class Program:
         understands and that are worth a search, unless `within` has said others."""
         return self._configs
 
+    @property
+    def repeats(self) -> bool:
+        """Whether the same steps must have the same outcomes every time. They need not if threads of the implementation
+        work on their own, since no scenario says in which order."""
+        turned = self.component.turned
+        return turned is None or turned.needs <= self.capabilities
+
     def within(self, configs: Iterable[Any]) -> Program:
         """Returns a copy of this program that is searched in these configurations. Engines read them when they are
         made, so they never change."""

@@ -25,10 +25,13 @@ def is_audited(text: str) -> bool:
 
 
 def audit(program: Program, scenario: Scenario, run: Run) -> tuple[Signature, Failure] | None:
-    """Run a scenario again. Returns None if both runs are the same, or if the first run crashed or hung.
+    """Run a scenario again. Returns None if both runs are the same, if they need not be, or if the first run crashed or
+    hung.
 
     A crash or a hang is not repeated. A scenario that was run without a record is run two more times.
     """
+    if not program.repeats:
+        return None
     if run.violation is not None and run.violation.broken.failure_class in (FailureClass.CRASHED, FailureClass.HUNG):
         return None
     if not run.entries:

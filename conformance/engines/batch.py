@@ -59,10 +59,10 @@ def generator_of(program: Program) -> Implementation:
 def batch_of(program: Program) -> Batch | None:
     """Returns the function that runs a whole scenario in one message; None if there is none or nothing to draw with: of
     the references, none has threads that work on their own."""
-    batch, turned = program.implementation.batch, program.component.turned
-    if turned is not None and not turned.needs <= program.capabilities:
+    batch = program.implementation.batch
+    if batch is None or not program.repeats:
         return None
-    return batch if batch is not None and generator_of(program) is not program.implementation else None
+    return batch if generator_of(program) is not program.implementation else None
 
 
 CALLED_ONLY_WITH: Mapping[Capability, tuple[str, ...]] = {

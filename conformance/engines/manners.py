@@ -150,7 +150,7 @@ def _in_bouts(search: Search, scene: Scene, changes: Callable[[], Change], most:
     if scene.shaped.prefixes and draw() < scene.shaped.prefixed:
         search.begin(world, one_of(scene.shaped.prefixes, draw))
     turned = component.turned
-    if turned is not None and turned.needs <= search.program.capabilities:
+    if turned is not None and search.program.repeats:
         while len(world.performed) < scene.length:
             before = len(world.performed)
             search.draw_by_priority(world, turned, _declared(scene), draw, most)

@@ -77,10 +77,18 @@ class Patient:
             if self.wrong:
                 return
 
+    @property
+    def repeats(self) -> bool:
+        """Whether the same calls must have the same outcomes every time."""
+        return self._program.repeats
+
     def difference(
         self, first: Sequence[Happened], second: Sequence[Happened], names: tuple[str, str] = ("first", "then")
     ) -> str:
-        """Returns a text about the first call at which two histories differ; empty if they are the same."""
+        """Returns a text about the first call at which two histories differ; empty if they are the same, or need not
+        be."""
+        if not self.repeats:
+            return ""
         for number, (one, other) in enumerate(zip_longest(first, second)):
             if one is None or other is None:
                 known = one or other
@@ -239,7 +247,7 @@ class Patient:
     # ---- in one message ----------------------------------------------------------------------------------------------
     def _batch(self) -> Iterator[Examined]:
         batch = self._program.implementation.batch
-        if batch is None:
+        if batch is None or not self.repeats:
             return
         for calls, history in zip(self.scenarios, self.histories, strict=True):
             waits = any(one.outcome.paused_at is not None for one in history)

@@ -79,7 +79,7 @@ def replay(
     meant = scenario.finding.property if scenario.finding is not None else None
     judged = component.meant(meant) if meant is not None else ()
     failed = run.violation
-    if failed is None and program.answers in judged and _is_of_the_protocol(scenario):
+    if failed is None and program.repeats and program.answers in judged and _is_of_the_protocol(scenario):
         failed = _in_another_run(program, scenario, run)
     if failed is not None:
         return Replay(ReplayVerdict.FAILED, str(failed), history, component, failed)

@@ -261,7 +261,7 @@ class Search:
         return one_of(self._shapes, draw) if len(self._shapes) > 1 else self._shapes[0]
 
     def _course(self, shaped: Shaped, draw: Callable[[], float]) -> Course:
-        mix, turned = self._mix, self.program.component.turned
+        mix = self._mix
         config = one_of(shaped.configs, draw)
         manner = mix.manner(draw())
         by_phase = shaped.tables(manner, draw)
@@ -269,7 +269,7 @@ class Search:
         prefix: tuple[Step, ...] = ()
         if manner >= EVEN and shaped.prefixes and draw() < shaped.prefixed:
             prefix = one_of(shaped.prefixes, draw)
-        can_turn = turned is not None and turned.needs <= self.program.capabilities
+        can_turn = self.program.component.turned is not None and self.program.repeats
         windowed = manner >= EVEN and can_turn and draw() < mix.windowed
         habit = _EVEN_HABIT if shaped.lives else self.habit(config, manner, draw)
         return Course(config, by_phase, length, prefix, windowed, habit)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from itertools import count
+from random import Random
+from typing import Any
+
 from conformance.components import COMPONENTS
-from conformance.driver import ANSWERS, Program
+from conformance.driver import ANSWERS, Program, run_scenario
 from conformance.engines import Search, check
-from conformance.engines.audit import audit, is_audited
+from conformance.engines.audit import audit, is_audited, unlike
+from conformance.engines.patient import Patient
 from conformance.engines.search import seeds
 from conformance.ports import Capability, Resources, find_implementation
+from reference_impl.design import PUSHED
 from reference_impl.implementation import Reference
 from reference_impl.network.subpartition import Subpartition
 from tests.implementations import with_parts
@@ -49,6 +56,38 @@ def test_an_implementation_that_is_not_deterministic_is_a_finding_though_no_prop
     (found,) = result.found
     assert found.signature == (ANSWERS, "protocol", "replay")
     assert "(resources) differs in value" in found.observed
+
+
+class OnItsOwn(Reference):
+    """A job whose threads work on their own, in another order each time."""
+
+    orders = count()
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        return super().capabilities - {Capability.JOB_STEPS}
+
+    def components(self) -> Mapping[str, Callable[[Any], Any]]:
+        return {"pipeline": self._disorderly}
+
+    def _disorderly(self, config: Any) -> Any:
+        port: Any = super().components()["pipeline"](config)
+        port.random = Random(f"order {next(self.orders)}")
+        return port
+
+
+def test_a_job_whose_threads_work_on_their_own_need_not_repeat_itself():
+    program = Program(COMPONENTS["pipeline"], OnItsOwn("on its own", PUSHED))
+    search = Search(program)
+    differs = 0
+    for text in seeds("audit", "pipeline", range(12)):
+        scenario, run = search.run(text, record=True)
+        assert run.violation is None
+        assert audit(program, scenario, run) is None
+        differs += unlike(run, run_scenario(program, scenario.config, scenario.steps, record=True)) is not None
+    assert differs
+    patient = Patient(program, lambda: OnItsOwn("on its own", PUSHED))
+    assert [one.found for one in patient.examine() if one.wrong] == []
 
 
 def test_what_fails_only_once_is_reported():
