@@ -37,8 +37,8 @@ class Failures:
     """What was made to fail in one job."""
 
     __slots__ = (
-        "_excuses", "_losers", "aborted_stop", "asked", "certain", "concerns_all", "count", "counted", "credit",
-        "ledger", "lost", "lost_trigger", "must_restart", "overdue", "settled_losses", "stop_asked",
+        "_excuses", "_losers", "aborted_stop", "all_restarted", "asked", "certain", "concerns_all", "count", "counted",
+        "credit", "ledger", "lost", "lost_trigger", "must_restart", "overdue", "settled_losses", "stop_asked",
     )  # fmt: skip
 
     def __init__(self, ledger: Ledger) -> None:
@@ -71,6 +71,8 @@ class Failures:
         self.must_restart = False
         self.concerns_all = ""
         """What has failed, in words, if all tasks are to be restarted because of it and have not been."""
+        self.all_restarted = False
+        """Whether they were, at least once."""
         self.overdue = 0
         """How many restarts may follow because too many checkpoints have failed; with each, counting may begin anew."""
 
@@ -167,8 +169,8 @@ class Failures:
             if words == STOP and excused is not None:
                 excused.difference_update(tasks)
         everything = len(tasks) == len(graph.tasks)
-        if everything:
-            self.concerns_all = ""
+        if everything and self.concerns_all:
+            self.concerns_all, self.all_restarted = "", True
         if self.credit <= 0 and self.aborted_stop and everything:
             self.count += 1  # nothing was made to fail, so that this is the first that is heard of it
             self.credit, self.aborted_stop = 1, 0

@@ -269,7 +269,8 @@ _due("what-concerns-all-tasks-restarts-them-all", "I-103", "After the failure of
      " tasks are restarted.",
      lambda ledger: f"{ledger.failures.concerns_all}, and not all tasks were restarted"
      if ledger.failures.concerns_all else None,
-     lambda ledger: ledger.attempt and ledger.failures.count, needs=STEPS)  # fmt: skip
+     lambda ledger: ledger.attempt and (ledger.failures.concerns_all or ledger.failures.all_restarted),
+     needs=STEPS)  # fmt: skip
 
 
 @rule(steps.output, invariant="I-98", needs=STEPS)
