@@ -218,10 +218,13 @@ bench: venv ## the benchmarks, one at a time
 # Results are kept in a folder: after a stop, the same command goes on. Other code needs another folder.
 kept = --into build/$(1) --runner $(RUNNER) --processes $(PROCESSES)
 
+# A page and its data. Only the rows are made anew that depend on what has changed.
+renewed = --earlier reports/$(1).json --json reports/$(1).json --report reports/$(1).md
+
 # Ctrl-C ends the searches: the page is then about a fair sample of the bugs, and the same command goes on.
 kill-matrix: venv ## every known bug, over 20 seeds (or MATRIX="--seeds 5 --reduced 1"), into reports/; hours
 	$(CONFORMANCE) bugs $(MATRIX) $(call kept,kill-matrix) \
-	  --reasons reports/operator-mutants.toml --report reports/kill-matrix.md --json reports/kill-matrix.json
+	  --reasons reports/operator-mutants.toml $(call renewed,kill-matrix)
 
 faults: venv ## which fault reaches each sentence about a failure, into reports/; minutes
 	$(BIN)/python -m tests.components.failing reports/faults.md
@@ -265,7 +268,7 @@ hunt: venv ## a blind hunt: try the defects in the folder DEFECTS, as hunt numbe
 
 variants: venv ## every legal variant in 20,000 scenarios, into reports/
 	$(CONFORMANCE) variants $(call kept,variants) --corpus tests/corpus/legal_variants \
-	  --report reports/legal-variants.md --json reports/legal-variants.json
+	  $(call renewed,legal-variants)
 
 exercise: venv ## in which settings the references put each property to the test, into reports/
 	$(CONFORMANCE) check --scenarios 3000 $(call kept,exercise) --implementation reference \

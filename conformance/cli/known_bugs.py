@@ -9,11 +9,13 @@ import click
 
 from conformance import reporting
 from conformance.cli.destinations import TO_FILE, TO_FOLDER
+from conformance.cli.earlier import check_earlier, row_digests
 from conformance.cli.guarding import resting
 from conformance.cli.interrupting import interruptible
 from conformance.cli.options import (
     check_components,
     component_option,
+    earlier_option,
     every_option,
     json_option,
     memory_option,
@@ -86,6 +88,7 @@ OPERATOR_SCENARIOS = 1_000
     "--corpus", "corpus_path", metavar="FOLDER", type=TO_FOLDER,
     help="Write the minimal scenario of each bug into this folder, and where the search first found it.",
 )  # fmt: skip
+@earlier_option
 @every_option
 @step_seconds_option
 @memory_option
@@ -95,13 +98,14 @@ def bugs(
     reduced: int | None, optimal: bool, confirm: bool, operators: int | None, reasons_path: Path | None,
     report_path: Path | None, corpus_path: Path | None, everything: bool, step_seconds: float, memory: int,
     json_path: Path | None, into_path: Path | None, runner_name: str | None, master: str | None,
-    conf: tuple[str, ...],
+    conf: tuple[str, ...], earlier_path: Path | None,
 ) -> int:  # fmt: skip
     """Print the kill matrix: for each known bug, whether the property that must notice it did.
 
     Known bugs that are not the suite's own run in one process, which has limits.
     """
     check_components(components)
+    check_earlier(earlier_path, names)
     runner = RunnerOptions(into_path, runner_name, master, conf, processes)
     runner.check()
     if (status := runner.guarded(names, KNOWN_BUG_SCHEME, KNOWN_BUGS, Limits(step_seconds, memory))) is not None:
@@ -109,13 +113,18 @@ def bugs(
     reasons = _reasons(reasons_path) if reasons_path is not None else {}
     chosen = [(name, find_known_bug(name)) for name in names] or [(bug.id, bug) for bug in known_bugs()]
     chosen = [(name, bug) for name, bug in chosen if not components or bug.component in components]
-    ordered = [name for name, _ in chosen]
     if not chosen:
         raise click.UsageError("there is no known bug of these components")
     hits = {} if corpus_path is None else read_first_hits(corpus_path)
     texts = (seed,) if seeds == 1 else tuple(f"{seed}.{number}" for number in range(seeds))
     asked = Asked(texts, scenarios, optimal, confirm, reduced)
-    searches, others = len(chosen) * seeds, len(chosen) * (optimal + confirm) + (operators or 0)
+    earlier = {} if earlier_path is None else reporting.earlier_bugs(earlier_path)
+    shown = [bug for _, bug in chosen] if earlier_path is None else known_bugs()
+    is_kept = earlier_path is not None or json_path is not None
+    known = reporting.Rows(row_digests(shown, KNOWN_BUGS, asked, is_kept), earlier)
+    wanted = [(name, bug) for name, bug in chosen if not known.still_true(bug.id)]
+    ordered = [name for name, _ in wanted]
+    searches, others = len(wanted) * seeds, len(wanted) * (optimal + confirm) + (operators or 0)
     with (
         interruptible() as interruption,
         reporting.progress_bar(notes, "known bugs", searches if into_path is None else searches + others) as advance,
@@ -126,10 +135,14 @@ def bugs(
         resting()
         tried = _operators(operators, components, over) if operators else []
     by_name = {line.bug: line for line in lines}
-    found = [(bug, by_name[name]) for name, bug in chosen if name in by_name]
-    rows = [reporting.bug_row(bug, line) for bug, line in found]
-    untried = [bug.id for name, bug in chosen if name not in by_name]
+    found = [(bug, by_name[name]) for name, bug in wanted if name in by_name]
+    new = {bug.id: reporting.bug_row(bug, line, known.digests[bug.id]) for bug, line in found}
+    page = known.with_new(new)
+    ids = {bug.id for _, bug in chosen}
+    rows = [row for row in page if row.id in ids]
+    untried = [bug.id for name, bug in wanted if name not in by_name]
     remarks = reporting.untried_lines("known bug", untried, interruption.requested)
+    remarks += known.remarks("known bug", new)
     if interruption.requested and operators and len(tried) < operators:
         remarks.append(f"{len(tried)} of {operators} operator mutants were tried.")
     reporting.print_bugs(out, rows, everything or bool(names))
@@ -145,12 +158,12 @@ def bugs(
     for remark in (*remarks, *runner.remarks(bool(untried))):
         out.print(remark, soft_wrap=True)
     if corpus_path is not None:
-        part = names or components or untried
+        part = len(found) < len(known_bugs())
         _write_corpus(corpus_path, hits if part else {}, found)
     if report_path is not None:
-        reporting.write_text(report_path, reporting.matrix_text(rows, tried, reasons, remarks))
+        reporting.write_text(report_path, reporting.matrix_text(page, tried, reasons, remarks))
     if json_path is not None:
-        document = reporting.bugs_document(rows, tried)
+        document = reporting.bugs_document(page, tried)
         reporting.write_json(json_path, {**document, "interrupted": interruption.requested})
     if interruption.requested:
         return INTERRUPTED

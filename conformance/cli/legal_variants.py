@@ -9,11 +9,13 @@ import click
 from conformance import reporting
 from conformance.campaigns.checks import try_variants, works_of_variant
 from conformance.cli.destinations import TO_FILE, TO_FOLDER
+from conformance.cli.earlier import check_earlier, row_digests
 from conformance.cli.guarding import resting
 from conformance.cli.interrupting import interruptible
 from conformance.cli.options import (
     check_components,
     component_option,
+    earlier_option,
     every_option,
     json_option,
     memory_option,
@@ -55,6 +57,7 @@ from conformance.system.writing import make_folder
     "--corpus", "corpus_path", metavar="FOLDER", type=TO_FOLDER,
     help="Write into this folder, for each variant, a scenario in which its history differs.",
 )  # fmt: skip
+@earlier_option
 @every_option
 @step_seconds_option
 @memory_option
@@ -63,12 +66,14 @@ def variants(
     names: tuple[str, ...], components: tuple[str, ...], seed: str, scenarios: int, processes: int,
     report_path: Path | None, corpus_path: Path | None, everything: bool, step_seconds: float, memory: int,
     json_path: Path | None, into_path: Path | None, runner_name: str | None, master: str | None, conf: tuple[str, ...],
+    earlier_path: Path | None,
 ) -> int:  # fmt: skip
     """Check the legal variants: the specification allows each of them, so no property may accuse one.
 
     Legal variants that are not the suite's own run in one process, which has limits.
     """
     check_components(components)
+    check_earlier(earlier_path, names)
     runner = RunnerOptions(into_path, runner_name, master, conf, processes)
     runner.check()
     limits = Limits(step_seconds, memory)
@@ -78,19 +83,28 @@ def variants(
     chosen = [(name, one) for name, one in chosen if not components or one.component in components]
     if not chosen:
         raise click.UsageError("there is no legal variant of these components")
+    earlier = {} if earlier_path is None else reporting.earlier_variants(earlier_path)
+    shown = [one for _, one in chosen] if earlier_path is None else legal_variants()
+    is_kept = earlier_path is not None or json_path is not None
+    known = reporting.Rows(row_digests(shown, LEGAL_VARIANTS, (seed, scenarios), is_kept), earlier)
+    wanted = [(name, one) for name, one in chosen if not known.still_true(one.id)]
     works = 1 if into_path is None else works_of_variant(scenarios)
     with (
         interruptible() as interruption,
-        reporting.progress_bar(notes, "legal variants", len(chosen) * works) as advance,
+        reporting.progress_bar(notes, "legal variants", len(wanted) * works) as advance,
         runner.over("legal variants", interruption, lambda done: advance(done, 0)) as over,
     ):
         watch = None if into_path is not None else lambda done: advance(done, 0)
-        trials = try_variants([name for name, _ in chosen], seed, scenarios, over, watch)
+        trials = try_variants([name for name, _ in wanted], seed, scenarios, over, watch)
     by_name = {trial.variant: trial for trial in trials}
-    tried = [(variant, by_name[name]) for name, variant in chosen if name in by_name]
-    untried = [one.id for name, one in chosen if name not in by_name]
+    tried = [(variant, by_name[name]) for name, variant in wanted if name in by_name]
+    untried = [one.id for name, one in wanted if name not in by_name]
     remarks = reporting.untried_lines("legal variant", untried, interruption.requested)
-    rows = [reporting.variant_row(variant, trial) for variant, trial in tried]
+    new = {one.id: reporting.variant_row(one, trial, known.digests[one.id]) for one, trial in tried}
+    remarks += known.remarks("legal variant", new)
+    page = known.with_new(new)
+    ids = {one.id for _, one in chosen}
+    rows = [row for row in page if row.id in ids]
     resting()
     reporting.print_variants(out, rows, everything or bool(names))
     for row in rows if names else ():
@@ -105,9 +119,9 @@ def variants(
                     corpus_path / f"{as_file_name(variant.id)}.json", encode_scenario(trial.difference.scenario)
                 )
     if report_path is not None:
-        reporting.write_text(report_path, reporting.variants_text(rows, remarks))
+        reporting.write_text(report_path, reporting.variants_text(page, remarks))
     if json_path is not None:
-        document = reporting.variants_document(rows)
+        document = reporting.variants_document(page)
         reporting.write_json(json_path, {**document, "interrupted": interruption.requested})
     if interruption.requested:
         return INTERRUPTED

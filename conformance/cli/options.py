@@ -97,6 +97,11 @@ master_option = click.option(
 )
 conf_option = click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark. May be repeated.")
 json_option = click.option("--json", "json_path", type=TO_FILE, help="Write the result as JSON.")
+earlier_option = click.option(
+    "--earlier", "earlier_path", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="What --json wrote earlier. Search only for what has changed since: other code that it depends on, other "
+    "options. --report and --json then write the rows of everything.",
+)  # fmt: skip
 assume_option = click.option(
     "--assume", metavar="CAPABILITY", multiple=True,
     help="Also judge properties that need this capability, on implementations that do not claim it.",

@@ -49,6 +49,7 @@ from conformance.reporting.documents import (
     unguarded_properties,
     unusable_row,
 )
+from conformance.reporting.earlier_rows import Rows, earlier_bugs, earlier_variants
 from conformance.reporting.episodes import again_lines, episode_lines, episode_page, failure_lines
 from conformance.reporting.examined import examined_lines, examined_row
 from conformance.reporting.exercise import exercise_lines, exercise_remarks, write_exercise
@@ -103,6 +104,7 @@ __all__ = [
     "Mark",
     "Remark",
     "Report",
+    "Rows",
     "Since",
     "Story",
     "StoryStep",
@@ -130,6 +132,8 @@ __all__ = [
     "divergence_remarks",
     "divergence_tables",
     "divergences_document",
+    "earlier_bugs",
+    "earlier_variants",
     "episode_lines",
     "episode_page",
     "evidence_of",

@@ -71,9 +71,11 @@ class BugRow:
     """In `minimal_config`, every scenario with fewer steps was judged and does not show the bug."""
     minimal_config: Mapping[str, Any] | None = None
     """The configuration of the shortest minimal scenario, in which exploration looked for a shorter one."""
+    found_with: str = ""
+    """The digest of the code and of the settings that this depends on; empty if nobody can say."""
 
 
-def bug_row(bug: KnownBug, line: Line) -> BugRow:
+def bug_row(bug: KnownBug, line: Line, found_with: str = "") -> BugRow:
     """Make a row from the searches with all seeds. A bug that one search did not find has survived."""
     kills = line.kills
     sizes = [(len(one.shortest.scenario.steps), one.drain_steps) for one in kills if one.shortest is not None]
@@ -107,6 +109,7 @@ def bug_row(bug: KnownBug, line: Line) -> BugRow:
         drain_steps=drain_steps,
         optimal_at_least=None if line.optimum is None else line.optimum.at_least,
         minimal_config=None if line.shortest_form is None else msgspec.to_builtins(line.shortest_form.config),
+        found_with=found_with,
     )
 
 

@@ -42,9 +42,11 @@ class VariantRow:
     difference: str | None
     """The first step, in a scenario, at which its history differs from that of its original, and in what."""
     change: str = ""
+    found_with: str = ""
+    """The digest of the code and of the settings that this depends on; empty if nobody can say."""
 
 
-def variant_row(variant: LegalVariant, trial: Trial) -> VariantRow:
+def variant_row(variant: LegalVariant, trial: Trial, found_with: str = "") -> VariantRow:
     """Return the row of a variant."""
     found, difference = trial.found[0] if trial.found else None, trial.difference
     return VariantRow(
@@ -53,6 +55,7 @@ def variant_row(variant: LegalVariant, trial: Trial) -> VariantRow:
         None if found is None else found.slug, None if found is None else f"{found.owed}; {found.observed}",
         trial.scenarios, difference is not None,
         None if difference is None else f"{difference.group.operation}: {what_differs(difference)}", variant.change,
+        found_with,
     )  # fmt: skip
 
 

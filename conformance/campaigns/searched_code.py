@@ -1,0 +1,80 @@
+"""The code that a search for known bugs, or with legal variants, depends on: the same code finds the same again.
+
+The digest of all code, as a campaign keeps it (`conformance.campaigns.code`), is another one after any change. What a
+search in one component finds does not depend on the other components, on the commands or on what is printed. So the
+imports are followed here, from the search, from the component and from the reference. Found by name, and therefore
+added: the reference itself, without the catalogues of its changes, and the scenarios of the component in the corpus.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from conformance.components import COMPONENTS
+from conformance.engines.corpus import corpus
+from conformance.ports.changed import Package
+from conformance.ports.changes import CATALOGUES
+from conformance.scenarios import encode_scenario
+
+_SUITE, _REFERENCE = "conformance", "reference_impl"
+_SEARCHES = ("conformance.engines.matrix", "conformance.engines.variants")
+
+
+def search_digest(component: str, about: Any) -> str:
+    """Returns the digest of what a search in a component depends on. `about`: what it searches for, and how.
+
+    Versions of Python and of packages are not part of it: with any of them, scenarios and histories are the same.
+    """
+    return _hash([_code(component), about])
+
+
+def searched_modules(component: str) -> Mapping[str, str]:
+    """Returns the modules of the suite that a search in a component can import, by their names, with their texts."""
+    texts, found = _texts(_SUITE), dict[str, str]()
+    waiting = [*_SEARCHES, COMPONENTS[component].make_ledger.__module__]
+    for text in _texts(_REFERENCE).values():
+        waiting += _imported(text)
+    while waiting:
+        module = waiting.pop()
+        if module in texts and module not in found:
+            found[module] = texts[module]
+            waiting += [module.rpartition(".")[0], *_imported(texts[module])]
+    return found
+
+
+@cache
+def _code(component: str) -> str:
+    scenarios = {name: encode_scenario(one) for name, one in corpus(COMPONENTS[component])}
+    return _hash([searched_modules(component), _texts(_REFERENCE), scenarios])
+
+
+@cache
+def _texts(package: str) -> Mapping[str, str]:
+    """Returns the modules of a package by their names, with their texts."""
+    found = Package(package, CATALOGUES)
+    return {module: found.text(file) for file, module in found.files.items()}
+
+
+@cache
+def _imported(text: str) -> tuple[str, ...]:
+    """Returns what a module may import. What `from … import` names may be a module or not."""
+    return tuple(_names(ast.parse(text)))
+
+
+def _names(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module is not None:
+            yield node.module
+            yield from (f"{node.module}.{one.name}" for one in node.names)
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()[:16]

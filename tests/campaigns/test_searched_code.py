@@ -1,0 +1,75 @@
+"""What a search depends on: all that it imports, and neither the other components nor what is printed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from conformance.campaigns import searched_code
+from conformance.campaigns.searched_code import search_digest, searched_modules
+from conformance.components import COMPONENTS
+
+TRIED = """
+import json, sys
+from conformance.engines.matrix import Asked, matrix
+from conformance.engines.variants import try_variant
+from conformance.ports import find_legal_variant, known_bugs, legal_variants
+
+component = sys.argv[1]
+bug = next(one for one in known_bugs() if one.component == component)
+variant = next(one for one in legal_variants() if one.component == component)
+matrix([bug.id], Asked(("0",), 20, confirmed=True))
+try_variant(variant.id, variant, "0", 20)
+print(json.dumps(sorted(one for one in sys.modules if one.partition(".")[0] == "conformance")))
+"""
+
+
+@pytest.mark.parametrize("component", ["deque", "gate", "pipeline"])
+def test_a_search_imports_nothing_else(component):
+    done = subprocess.run([sys.executable, "-c", TRIED, component], capture_output=True, check=True, text=True)
+    assert set(json.loads(done.stdout)) <= searched_modules(component).keys()
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_it_depends_on_one_component_and_on_no_room_to_the_left_of_the_engines(component):
+    rooms = {".".join(one.split(".")[:2]) for one in searched_modules(component)}
+    assert rooms <= {
+        "conformance", "conformance.components", "conformance.driver", "conformance.engines", "conformance.models",
+        "conformance.ports", "conformance.scenarios", "conformance.scheduling", "conformance.state_files",
+        "conformance.system",
+    }  # fmt: skip
+    folders = {one.split(".")[2] for one in searched_modules(component) if one.startswith("conformance.components.")}
+    assert folders == {component.replace("-", "_")}
+
+
+@pytest.mark.parametrize(
+    ("package", "module", "concerns"),
+    [
+        ("conformance", "conformance.engines.search", True),
+        ("conformance", "conformance.components.deque.rules", True),
+        ("conformance", "conformance.driver.drain", True),
+        ("conformance", "conformance.components.gate.rules", False),
+        ("conformance", "conformance.reporting.legal_variants", False),
+        ("reference_impl", "reference_impl.network.deque", True),
+    ],
+)
+def test_a_change_of_what_it_depends_on_gives_another_digest(package, module, concerns, monkeypatch):
+    texts = searched_code._texts
+    assert module in texts(package), "the test names a module that is gone"
+    before = search_digest("deque", "all")
+
+    def changed(asked: str) -> dict[str, str]:
+        found = dict(texts(asked))
+        return {**found, module: f"{found[module]}\n# a change\n"} if asked == package else found
+
+    monkeypatch.setattr(searched_code, "_texts", changed)
+    monkeypatch.setattr(searched_code, "_code", searched_code._code.__wrapped__)
+    assert (search_digest("deque", "all") != before) is concerns
+
+
+def test_what_is_searched_for_is_part_of_it():
+    assert search_digest("deque", ["B-1", 20_000]) != search_digest("deque", ["B-1", 2_000])
+    assert search_digest("deque", "all") != search_digest("gate", "all")
