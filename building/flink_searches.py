@@ -5,14 +5,14 @@ scenarios, or needs the luck of a seed, shows here; and also which known failure
 their written scenario shows them. Writes reports/flink-searches.md.
 
 The components take turns, a portion of scenarios of each seed, so that a night that is cut short has looked at all of
-them. What a portion has come to is a line of a file in the folder of the run, and the same command again runs what is
-missing. Lines that other code has written do not count.
+them. What a portion has come to is a line of a file, and the same command again, also in another night, runs what is
+missing. Portions that follow each other become one line in the end. A line is left out once the code has changed that a
+search of its component in Flink depends on.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -22,9 +22,10 @@ from pathlib import Path
 import msgspec
 
 from building.findings import KNOWN_FAILURES, RELEASES
-from building.kept_lines import add_line, read_lines
+from building.kept_lines import add_line, read_lines, write_lines
 from conformance.campaigns.code import code_by_names
 from conformance.campaigns.names import SUITE
+from conformance.campaigns.searched_code import search_digest
 from conformance.components import COMPONENTS
 from conformance.driver import Kind, Level, Program
 from conformance.engines.check import reduce_failures, search_range
@@ -68,12 +69,17 @@ class Failed(msgspec.Struct, frozen=True):
         """What tells it from other failures."""
         return self.slug, self.failure_class, self.operation
 
+    def again(self, later: Failed) -> Failed:
+        """Returns this failure and the same one in later scenarios. What it looks like is that of the first."""
+        first = later.first if self.first is None else self.first
+        return msgspec.structs.replace(self, count=self.count + later.count, first=first)
+
 
 class Portion(msgspec.Struct, frozen=True):
     """What some scenarios of one seed have shown."""
 
     code: str
-    """The digest of the code of the suite."""
+    """The digest of the code that the search depends on."""
     implementation: str
     """With its release, as `flink-component@2.3.0`."""
     component: str
@@ -89,9 +95,25 @@ class Portion(msgspec.Struct, frozen=True):
     """The slugs of the properties that no scenario put to the test."""
 
     @property
-    def place(self) -> Place:
-        """Where these scenarios belong."""
-        return self.implementation, self.component, self.seed, self.first, self.end
+    def of(self) -> tuple[str, str, str]:
+        """Which search it is a portion of: an engine, a component, a seed."""
+        return self.implementation, self.component, self.seed
+
+    def has(self, place: Place) -> bool:
+        """Returns whether the scenarios of a place are among these."""
+        *of, first, end = place
+        return self.of == tuple(of) and self.first <= first and end <= self.end
+
+    def joined(self, other: Portion) -> Portion:
+        """Returns these scenarios and those of a portion that follows."""
+        failed = {one.signature: one for one in self.failed}
+        for one in other.failed:
+            failed[one.signature] = failed[one.signature].again(one) if one.signature in failed else one
+        return Portion(
+            self.code, *self.of, self.first, other.end, self.scenarios + other.scenarios, self.steps + other.steps,
+            tuple(failed[one] for one in sorted(failed)),
+            tuple(slug for slug in self.unexercised if slug in other.unexercised),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -133,10 +155,11 @@ def told(one: Portion) -> str:
 
 
 # ---- the searches ----------------------------------------------------------------------------------------------------
-def digest() -> str:
-    """Returns a digest of the code that searches, and of the environment that it depends on."""
-    code = code_by_names((), SUITE)
-    return hashlib.sha256(msgspec.json.encode(code, order="sorted")).hexdigest()[:16]
+def digests() -> dict[str, str]:
+    """Returns for each component a digest of the code that its searches in Flink depend on."""
+    files = code_by_names((), SUITE).files
+    bridges = {file: content for file, content in files.items() if file.startswith("conformance/bridges/")}
+    return {one: search_digest(one, bridges) for one in COMPONENTS}
 
 
 @dataclass(frozen=True)
@@ -170,10 +193,13 @@ class Engine:
         )  # fmt: skip
 
 
-def run(wanted: Wanted, code: str, folder: Path) -> Iterator[Portion]:
-    """Searches what is missing in the folder, and yields each portion. Raises: UnusableImplementation."""
-    done = {one.place for one in read(folder, code)}
-    missing = [place for place in wanted.places() if place not in done]
+def run(wanted: Wanted, codes: Mapping[str, str], folder: Path) -> Iterator[Portion]:
+    """Searches what is missing in the folder, and yields each portion. Raises: UnusableImplementation.
+
+    `codes`: the digest of the code by component.
+    """
+    done = read(folder, codes)
+    missing = [place for place in wanted.places() if not any(one.has(place) for one in done)]
     with ExitStack() as stack:
         engines: dict[str, Engine] = {}
         for name, component, seed, first, end in missing:
@@ -182,14 +208,19 @@ def run(wanted: Wanted, code: str, folder: Path) -> Iterator[Portion]:
                 entries = load_known_failures(KNOWN_FAILURES / f"{name.partition('@')[2]}.toml")
                 known = standing(entries, name, implementation, wanted.components[name]).known
                 engines[name] = Engine(name, implementation, known)
-            found = engines[name].search(code, component, seed, first, end)
+            found = engines[name].search(codes[component], component, seed, first, end)
             add_line(folder / SEARCHES, found)
             yield found
 
 
-def read(folder: Path, code: str) -> list[Portion]:
-    """Returns what was searched with this code."""
-    return [one for one in read_lines(folder / SEARCHES, Portion) if one.code == code]
+def read(folder: Path, codes: Mapping[str, str]) -> list[Portion]:
+    """Returns what was searched with this code. Portions that follow each other are one."""
+    found = [one for one in read_lines(folder / SEARCHES, Portion) if one.code == codes.get(one.component)]
+    joined: list[Portion] = []
+    for one in sorted(found, key=lambda one: (one.of, one.first)):
+        follows = joined and joined[-1].of == one.of and joined[-1].end == one.first
+        joined.append(joined.pop().joined(one) if follows else one)
+    return joined
 
 
 # ---- the page --------------------------------------------------------------------------------------------------------
@@ -204,11 +235,11 @@ failure is *known* if it is recorded in `conformance/bridges/flink/known_failure
 
 def page(wanted: Wanted, portions: Sequence[Portion]) -> str:
     """Returns the page about the portions that were wanted. Others may be there."""
-    places = set(wanted.places())
-    done = {one.place: one for one in portions if one.place in places}
-    searches = [Shown(wanted.seeds, name, component, done.values()) for name, component in wanted.pairs()]
-    scenarios, steps = sum(one.scenarios for one in done.values()), sum(one.steps for one in done.values())
-    missing = sum(end - first for *_, first, end in places - done.keys())
+    asked = {(name, component, seed) for name, component in wanted.pairs() for seed in wanted.seeds}
+    done = [one for one in portions if one.of in asked]
+    searches = [Shown(wanted.seeds, name, component, done) for name, component in wanted.pairs()]
+    scenarios, steps = sum(one.scenarios for one in done), sum(one.steps for one in done)
+    missing = sum(place[-1] - place[-2] for place in wanted.places() if not any(one.has(place) for one in done))
     news = [one for search in searches for one in search.news()]
     return "\n".join([
         HEAD.format(seeds=", ".join(f"*{one}*" for one in wanted.seeds), scenarios=f"{wanted.scenarios:,}"),
@@ -307,18 +338,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--scenarios", type=int, default=SCENARIOS, help=f"of each seed; default: {SCENARIOS:,}")
     parser.add_argument("--seeds", nargs="+", default=SEEDS, metavar="SEED", help=f"default: {', '.join(SEEDS)}")
     parser.add_argument("--components", nargs="+", metavar="COMPONENT", help="only these; default: all")
-    parser.add_argument("--keep", type=Path, default=Path("build/flink-searches"), help="for what was found")
+    parser.add_argument("--keep", type=Path, default=Path("reports/flink-searches"), help="for what was found")
     parser.add_argument("--report", type=Path, metavar="FILE", help="the Markdown document")
     options = parser.parse_args(arguments)
     options.keep.mkdir(parents=True, exist_ok=True)
-    code = digest()
+    codes = digests()
     try:
         wanted = Wanted(offered(options.components), options.seeds, options.scenarios)
-        status = 0 if followed(run(wanted, code, options.keep)) else 130
+        status = 0 if followed(run(wanted, codes, options.keep)) else 130
     except UnusableImplementation as error:
         print(error, file=sys.stderr)
         return 2
-    portions = read(options.keep, code)
+    portions = read(options.keep, codes)
+    write_lines(options.keep / SEARCHES, portions)
     if options.report:
         write_text(options.report, page(wanted, portions))
     return status or int(any(not failed.known for one in portions for failed in one.failed))

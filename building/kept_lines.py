@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+
+from conformance.system.writing import write_text
 
 Line = TypeVar("Line", bound=msgspec.Struct)
 
@@ -30,3 +33,8 @@ def add_line(file: Path, line: msgspec.Struct) -> None:
     """Adds a line. Raises: OSError."""
     with file.open("ab") as opened:
         opened.write(b"\n" + msgspec.json.encode(line) + b"\n")  # the line in front of it may have been cut off
+
+
+def write_lines(file: Path, lines: Iterable[msgspec.Struct]) -> None:
+    """Writes a file anew, which then has these lines and no others. Raises: OSError."""
+    write_text(file, "".join(f"{msgspec.json.encode(line).decode()}\n" for line in lines))

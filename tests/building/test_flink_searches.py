@@ -10,10 +10,12 @@ from typing import Any
 
 from building import flink_searches
 from building.flink_searches import PORTION, SEARCHES, Engine, Failed, Portion, Wanted, page, read, run
+from building.kept_lines import write_lines
 from conformance.ports import find_implementation
 
 ENGINE = "known-bug:B-01"
 FLINK = "flink-component@2.3.0"
+CODES = {"gate": "now", "subpartition": "now"}
 LEAK = ("after-release-nothing-is-held", "leaked", "resources")
 
 
@@ -34,14 +36,14 @@ def test_each_component_is_searched_with_each_seed_before_the_next_portion() -> 
 def test_a_failure_that_nobody_knows_has_a_scenario_and_is_searched_once(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(flink_searches, "load_known_failures", lambda file: ())
     wanted = Wanted({ENGINE: ("subpartition",)}, ("x",), 12)
-    (found,) = run(wanted, "now", tmp_path)
+    (found,) = run(wanted, CODES, tmp_path)
     assert found.scenarios == 12
     assert found.failed
     assert all(not one.known and '"steps"' in one.scenario for one in found.failed)
     assert "a-poll-fails-if-the-producer-has-failed" in found.unexercised
-    assert list(run(wanted, "now", tmp_path)) == []
-    assert read(tmp_path, "now") == [found]
-    assert read(tmp_path, "other") == []
+    assert list(run(wanted, CODES, tmp_path)) == []
+    assert read(tmp_path, CODES) == [found]
+    assert read(tmp_path, {**CODES, "subpartition": "other"}) == []
 
 
 def test_what_is_known_is_not_reduced() -> None:
@@ -58,12 +60,35 @@ def test_what_is_known_is_not_reduced() -> None:
 def test_a_line_that_was_cut_off_is_searched_again(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(flink_searches, "load_known_failures", lambda file: ())
     wanted = Wanted({ENGINE: ("subpartition",)}, ("x", "y"), 2)
-    first, second = run(wanted, "now", tmp_path)
+    first, second = run(wanted, CODES, tmp_path)
     file = tmp_path / SEARCHES
     file.write_bytes(file.read_bytes().rstrip()[:-20])
-    assert read(tmp_path, "now") == [first]
-    assert list(run(wanted, "now", tmp_path)) == [second]
-    assert read(tmp_path, "now") == [first, second]
+    assert read(tmp_path, CODES) == [first]
+    assert list(run(wanted, CODES, tmp_path)) == [second]
+    assert read(tmp_path, CODES) == [first, second]
+
+
+def test_portions_that_follow_each_other_are_one_and_are_not_searched_again(tmp_path: Path) -> None:
+    late = Failed("a", "lost", "poll", 1, 2 * PORTION + 9, "", "late", "{}")
+    portions = [
+        portion("x", 2 * PORTION, late),
+        portion("x", 0, Failed(*LEAK, 3, 17, known="a leak"), unexercised=("a", "b")),
+        portion("x", PORTION, Failed(*LEAK, 2, PORTION + 4, known="a leak"), unexercised=("b", "c")),
+        portion("y", PORTION),
+    ]
+    write_lines(tmp_path / SEARCHES, portions)
+    one, other = read(tmp_path, CODES)
+    assert (one.seed, one.first, one.end, one.scenarios, one.steps) == ("x", 0, 3 * PORTION, 3 * PORTION, 21 * PORTION)
+    assert one.failed == (late, Failed(*LEAK, 5, 17, known="a leak"))
+    assert one.unexercised == (), "the last portion has put all of them to the test"
+    assert other == portions[-1]
+    write_lines(tmp_path / SEARCHES, [one, other])
+    assert read(tmp_path, CODES) == [one, other]
+    wanted = Wanted({FLINK: ("gate",)}, ("x",), 3 * PORTION)
+    assert list(run(wanted, CODES, tmp_path)) == []
+    assert "3,000 scenarios were run, with 21,000 steps.\n" in page(wanted, [one, other]), (
+        "those with the other seed are not"
+    )
 
 
 def test_the_page_counts_by_seed_and_says_what_is_new_and_what_is_missing() -> None:
