@@ -94,6 +94,18 @@ def test_what_was_not_asked_for_stays_and_is_marked_if_it_has_changed(tmp_path, 
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+def test_an_earlier_row_has_the_words_of_today(tmp_path, searched, command):
+    file = tmp_path / "one.json"
+    run(command, *FEW, "--json", file)
+    before = file.read_bytes()
+    edit(file, command, lambda row: row.update(summary="It was called otherwise."))
+    searched.clear()
+    run(command, *FEW, "--earlier", file, "--json", file)
+    assert searched == []
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_rows_of_what_is_gone_are_left_out(tmp_path, searched, command):
     file = tmp_path / "one.json"
     run(command, *FEW, "--json", file)

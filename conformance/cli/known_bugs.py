@@ -118,8 +118,8 @@ def bugs(
     hits = {} if corpus_path is None else read_first_hits(corpus_path)
     texts = (seed,) if seeds == 1 else tuple(f"{seed}.{number}" for number in range(seeds))
     asked = Asked(texts, scenarios, optimal, confirm, reduced)
-    earlier = {} if earlier_path is None else reporting.earlier_bugs(earlier_path)
     shown = [bug for _, bug in chosen] if earlier_path is None else known_bugs()
+    earlier = {} if earlier_path is None else reporting.earlier_bugs(earlier_path, shown)
     is_kept = earlier_path is not None or json_path is not None
     known = reporting.Rows(row_digests(shown, KNOWN_BUGS, asked, is_kept), earlier)
     wanted = [(name, bug) for name, bug in chosen if not known.still_true(bug.id)]

@@ -83,8 +83,8 @@ def variants(
     chosen = [(name, one) for name, one in chosen if not components or one.component in components]
     if not chosen:
         raise click.UsageError("there is no legal variant of these components")
-    earlier = {} if earlier_path is None else reporting.earlier_variants(earlier_path)
     shown = [one for _, one in chosen] if earlier_path is None else legal_variants()
+    earlier = {} if earlier_path is None else reporting.earlier_variants(earlier_path, shown)
     is_kept = earlier_path is not None or json_path is not None
     known = reporting.Rows(row_digests(shown, LEGAL_VARIANTS, (seed, scenarios), is_kept), earlier)
     wanted = [(name, one) for name, one in chosen if not known.still_true(one.id)]

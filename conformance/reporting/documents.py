@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median, median_low
 from typing import Any
 
@@ -111,6 +111,11 @@ def bug_row(bug: KnownBug, line: Line, found_with: str = "") -> BugRow:
         minimal_config=None if line.shortest_form is None else msgspec.to_builtins(line.shortest_form.config),
         found_with=found_with,
     )
+
+
+def with_words_of_bug(row: BugRow, bug: KnownBug) -> BugRow:
+    """Return an earlier row with what is said of the bug today."""
+    return replace(row, ticket=bug.ticket, summary=bug.summary)
 
 
 @dataclass(frozen=True, slots=True)

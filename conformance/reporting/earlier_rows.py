@@ -6,16 +6,17 @@ search would find the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from msgspec import Struct
 
+from conformance.ports import KnownBug, LegalVariant
 from conformance.reporting.counts import counted
-from conformance.reporting.documents import DOCUMENT_SCHEMA, BugRow
-from conformance.reporting.legal_variants import VariantRow
+from conformance.reporting.documents import DOCUMENT_SCHEMA, BugRow, with_words_of_bug
+from conformance.reporting.legal_variants import VariantRow, with_words_of_variant
 from conformance.scenarios.reading import Misshapen, SchemaError, Unreadable, decode_json, read_bytes
 
 Row = TypeVar("Row", BugRow, VariantRow)
@@ -31,14 +32,19 @@ class _Document(Struct):
     variants: tuple[VariantRow, ...] | None = None
 
 
-def earlier_bugs(path: Path) -> dict[str, BugRow]:
-    """Returns the rows of known bugs in a file that `--json` has written, by their ids. Raises: as `_read`."""
-    return {row.id: row for row in _rows(_read(path).bugs, path, "bugs")}
+def earlier_bugs(path: Path, bugs: Iterable[KnownBug]) -> dict[str, BugRow]:
+    """Returns the rows of these in a file that `--json` has written, by their ids, with the words of today.
+
+    Raises: SchemaError, which names the file and the field; OSError.
+    """
+    rows = {row.id: row for row in _rows(_read(path).bugs, path, "bugs")}
+    return {one.id: with_words_of_bug(rows[one.id], one) for one in bugs if one.id in rows}
 
 
-def earlier_variants(path: Path) -> dict[str, VariantRow]:
+def earlier_variants(path: Path, variants: Iterable[LegalVariant]) -> dict[str, VariantRow]:
     """The same for legal variants."""
-    return {row.id: row for row in _rows(_read(path).variants, path, "variants")}
+    rows = {row.id: row for row in _rows(_read(path).variants, path, "variants")}
+    return {one.id: with_words_of_variant(rows[one.id], one) for one in variants if one.id in rows}
 
 
 def _rows(found: tuple[Row, ...] | None, path: Path, field: str) -> tuple[Row, ...]:
@@ -48,7 +54,6 @@ def _rows(found: tuple[Row, ...] | None, path: Path, field: str) -> tuple[Row, .
 
 
 def _read(path: Path) -> _Document:
-    """Raises: SchemaError, which names the file and the field; OSError."""
     data = read_bytes(path)
     try:
         document = decode_json(data, _Document)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 from rich.table import Table
@@ -50,13 +50,24 @@ def variant_row(variant: LegalVariant, trial: Trial, found_with: str = "") -> Va
     """Return the row of a variant."""
     found, difference = trial.found[0] if trial.found else None, trial.difference
     return VariantRow(
-        variant.id, variant.component, f"{chapter_file(variant.component)}#{variant.freedom}",
-        rule_text(variant.component, variant.freedom) or "", variant.summary, trial.accused,
+        variant.id, variant.component, *_allowed_by(variant), variant.summary, trial.accused,
         None if found is None else found.slug, None if found is None else f"{found.owed}; {found.observed}",
         trial.scenarios, difference is not None,
         None if difference is None else f"{difference.group.operation}: {what_differs(difference)}", variant.change,
         found_with,
     )  # fmt: skip
+
+
+def with_words_of_variant(row: VariantRow, variant: LegalVariant) -> VariantRow:
+    """Return an earlier row with what is said of the variant today."""
+    freedom, reason = _allowed_by(variant)
+    return replace(row, freedom=freedom, reason=reason, summary=variant.summary)
+
+
+def _allowed_by(variant: LegalVariant) -> tuple[str, str]:
+    """Return where the specification allows it, and the sentence."""
+    chapter = f"{chapter_file(variant.component)}#{variant.freedom}"
+    return chapter, rule_text(variant.component, variant.freedom) or ""
 
 
 def variants_document(rows: Iterable[VariantRow]) -> Document:
