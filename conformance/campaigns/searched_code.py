@@ -35,7 +35,10 @@ def search_digest(component: str, about: Any) -> str:
 
 
 def searched_modules(component: str) -> Mapping[str, str]:
-    """Returns the modules of the suite that a search in a component can import, by their names, with their texts."""
+    """Returns the modules whose code a search in a component can run, by their names, with their texts.
+
+    The package around a module counts only if something is imported from it: what else it imports is not run.
+    """
     texts, found = _texts(_SUITE), dict[str, str]()
     waiting = [*_SEARCHES, COMPONENTS[component].make_ledger.__module__]
     for text in _texts(_REFERENCE).values():
@@ -44,7 +47,7 @@ def searched_modules(component: str) -> Mapping[str, str]:
         module = waiting.pop()
         if module in texts and module not in found:
             found[module] = texts[module]
-            waiting += [module.rpartition(".")[0], *_imported(texts[module])]
+            waiting += _imported(texts[module])
     return found
 
 
