@@ -42,7 +42,7 @@ print(json.dumps(sorted(one for one in ran if one.partition(".")[0] == "conforma
 """
 
 
-@pytest.mark.parametrize(("component", "scenarios"), [("deque", 20), ("gate", 5), ("pipeline", 2)])
+@pytest.mark.parametrize(("component", "scenarios"), [("deque", 20), ("writer", 20), ("drainer", 20)])
 def test_a_search_runs_nothing_else(component, scenarios):
     command = [sys.executable, "-c", TRIED, component, str(scenarios)]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
