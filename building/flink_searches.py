@@ -23,6 +23,7 @@ import msgspec
 
 from building.findings import KNOWN_FAILURES, RELEASES
 from building.kept_lines import add_line, read_lines, write_lines
+from conformance.bridges.flink.releases import CHANGED_PIPELINES, COORDINATORS, JOBS
 from conformance.campaigns.code import code_by_names
 from conformance.campaigns.names import SUITE
 from conformance.campaigns.searched_code import search_digest
@@ -42,6 +43,18 @@ SEEDS = ("night one", "night two", "night three")
 SCENARIOS = 20_000
 PORTION = 1_000
 SEARCHES = "searches.jsonl"
+
+_BRIDGES = "conformance/bridges/"
+_OF_WHOLE_JOBS = (
+    f"{_BRIDGES}episodes/",
+    f"{_BRIDGES}flink/job/",
+    *(
+        f"{_BRIDGES}flink/{one}/"
+        for set in (JOBS, CHANGED_PIPELINES)
+        for one in {*set.folders} - {*COORDINATORS.folders}
+    ),
+)
+"""What the search in a component has nothing to do with."""
 
 Place = tuple[str, str, str, int, int]
 """An engine, a component, a seed, and the numbers of the first scenario and of the one behind the last."""
@@ -158,7 +171,11 @@ def told(one: Portion) -> str:
 def digests() -> dict[str, str]:
     """Returns for each component a digest of the code that its searches in Flink depend on."""
     files = code_by_names((), SUITE).files
-    bridges = {file: content for file, content in files.items() if file.startswith("conformance/bridges/")}
+    bridges = {
+        file: content
+        for file, content in files.items()
+        if file.startswith(_BRIDGES) and not file.startswith(_OF_WHOLE_JOBS)
+    }
     return {one: search_digest(one, bridges) for one in COMPONENTS}
 
 

@@ -46,6 +46,22 @@ def test_a_failure_that_nobody_knows_has_a_scenario_and_is_searched_once(tmp_pat
     assert read(tmp_path, {**CODES, "subpartition": "other"}) == []
 
 
+def test_a_search_in_a_component_depends_on_its_adapter_and_not_on_that_of_whole_jobs(monkeypatch) -> None:
+    def files(change: str = "") -> SimpleNamespace:
+        here = Path(flink_searches.__file__).parents[1]
+        names = [one.relative_to(here).as_posix() for one in here.glob("conformance/bridges/**/*.java")]
+        return SimpleNamespace(files={one: "changed" if change and change in one else "" for one in names})
+
+    def found(change: str = "") -> dict[str, str]:
+        monkeypatch.setattr(flink_searches, "code_by_names", lambda *_: files(change))
+        return flink_searches.digests()
+
+    before = found()
+    assert found("/java_pipeline/") == found("/java_job/") == found("/java_overlay/") == before
+    for folder in ("java", "java_shared", "java_coordinator", "java_filter_2_3", "java_graph_1"):
+        assert not set(found(f"/flink/{folder}/").values()) & set(before.values()), folder
+
+
 def test_what_is_known_is_not_reduced() -> None:
     with closing(find_implementation(ENGINE)) as implementation:
         new = Engine(ENGINE, implementation, {}).search("now", "subpartition", "x", 0, 12)
