@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from shutil import rmtree
@@ -23,7 +23,7 @@ from conformance.system.text import neutral_line
 from conformance.system.writing import write_text
 
 if TYPE_CHECKING:
-    from conformance.episodes.running import Episodes, Tally
+    from conformance.episodes.running import Episodes, Failure, Tally
 
 
 @click.command(short_help="Kill whole jobs, start them again, judge what comes out.")
@@ -137,15 +137,22 @@ def _run(adapter: str, count: int, seed: str, folder: Path, reduces: bool, repor
 
 
 def _search(of: Episodes, seed: str, count: int, tally: Tally) -> None:
-    """Runs the episodes, and prints each failure as soon as it is there."""
+    """Runs the episodes, and prints each failure when it was run again, or when the runs are interrupted."""
     shown = 0
-    for number, _ in enumerate(of.search(seed, count, tally)):
-        for one in tally.failures[shown:]:
-            for line in reporting.failure_lines(one):
-                notes.print(line, markup=False, soft_wrap=True)
-        shown = len(tally.failures)
-        if number % 50 == 49:
-            notes.print(f"{number + 1} of {count} episodes", markup=False)
+    try:
+        for number, _ in enumerate(of.search(seed, count, tally)):
+            _print_failures(tally.failures[shown:])
+            shown = len(tally.failures)
+            if number % 50 == 49:
+                notes.print(f"{number + 1} of {count} episodes", markup=False)
+    finally:
+        _print_failures(tally.failures[shown:])
+
+
+def _print_failures(failures: Iterable[Failure]) -> None:
+    for one in failures:
+        for line in reporting.failure_lines(one):
+            notes.print(line, markup=False, soft_wrap=True)
 
 
 def _show(of: Episodes, tally: Tally, words: list[str], report_path: Path | None) -> None:

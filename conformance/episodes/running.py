@@ -90,7 +90,8 @@ class Failure:
     """The evidence: the folder of the job, its recovery data, output and logs, and the episode."""
     again: int = 0
     """In how many of the further runs it failed in the same way."""
-    runs: int = AGAIN
+    runs: int = 0
+    """How many further runs there were, so far."""
     reduction: Reduction | None = None
 
     @property
@@ -101,6 +102,8 @@ class Failure:
 
 def verdict(again: int, runs: int) -> str:
     """Says how sure a failure is that was seen again in so many of so many further runs."""
+    if not runs:
+        return "seen once, and not run again"
     return f"again in {again} of {runs} runs" if again else f"seen once, in none of {runs} further runs"
 
 
@@ -229,8 +232,13 @@ class Episodes:
     def often(self, episode: Episode, kind: Kind) -> tuple[int, int]:
         """Runs an episode again that has failed. Returns in how many runs it failed in the same way, and of how many.
         One without progress is run twice, since each of these runs takes long."""
-        runs = 2 if kind == STUCK else AGAIN
-        return sum(self.run(episode).kind == kind for _ in range(runs)), runs
+        found = [*self._repeats(episode, kind)]
+        return sum(found), len(found)
+
+    def _repeats(self, episode: Episode, kind: Kind) -> Iterator[bool]:
+        """Runs an episode again that has failed. Yields of each run whether it failed in the same way."""
+        for _ in range(2 if kind == STUCK else AGAIN):
+            yield self.run(episode).kind == kind
 
     def reduced(self, episode: Episode, kind: Kind, most: int = MOST_RUNS) -> Reduction:
         """Returns a smaller episode that fails in the same way, with what was owed and observed in the last run of it
@@ -249,16 +257,23 @@ class Episodes:
         return smaller
 
     def _failed(self, tally: Tally, number: int, episode: Episode, first: Result, place: Path) -> None:
-        """Runs an episode again that has failed. Without progress, it counts only if it happens again twice."""
-        again, runs = self.often(episode, first.kind)
-        if first.stuck and again < runs:
-            tally.slow += 1
-            shutil.rmtree(place, ignore_errors=True)
-            return
-        failure = Failure(number, episode, first, place, again, runs)
+        """Runs an episode again that has failed. Without progress, it counts only if it happens again twice. Any other
+        failure counts at once, since the further runs may be interrupted."""
+        failure = Failure(number, episode, first, place)
+        if first.stuck:
+            failure.again, failure.runs = self.often(episode, first.kind)
+            if failure.again < failure.runs:
+                tally.slow += 1
+                shutil.rmtree(place, ignore_errors=True)
+                return
         tally.failures.append(failure)
         tally.violations[first.kind[0]] += 1
-        if again and self.reduces and not first.stuck:
+        if first.stuck:
+            return
+        for same in self._repeats(episode, first.kind):
+            failure.again += same
+            failure.runs += 1
+        if failure.again and self.reduces:
             failure.reduction = self.reduced(episode, first.kind)
             minimal = place / "minimal.json"
             minimal.write_text(self._text(failure.reduction.episode, first), encoding="utf-8")

@@ -126,7 +126,8 @@ class Adapter:
         try:
             return int(text)
         except ValueError as error:
-            raise self._wrong(command, f"it must print a number, and printed {text!r}") from error
+            printed = repr(text.decode("utf-8", "replace").strip()) if text.strip() else "nothing"
+            raise self._wrong(command, f"it must print a number, and printed {printed}") from error
 
     def savepoint(self, folder: Path) -> None:
         """Asks the job to stop with a savepoint, from which the next life starts."""
@@ -167,7 +168,7 @@ class Adapter:
         return done.stdout
 
     def _wrong(self, what: str, why: str) -> UnusableImplementation:
-        return UnusableImplementation(f"The adapter {' '.join(self.command)} cannot {what}: {why}")
+        return UnusableImplementation(f"The adapter {' '.join(self.command)} does not do {what!r}: {why}")
 
 
 class _Server:

@@ -37,6 +37,13 @@ def test_a_command_is_words(tmp_path: Path) -> None:
     assert speaking(tmp_path, '[["a"], ["b"]]').start(tmp_path, tmp_path, 1) == [["a"], ["b"]]
 
 
+@pytest.mark.parametrize(("says", "printed"), [("many", "'many'"), ("", "nothing")])
+def test_a_checkpoint_is_a_number(tmp_path: Path, says: str, printed: str) -> None:
+    asked = f"does not do 'checkpoint': it must print a number, and printed {printed}$"
+    with pytest.raises(UnusableImplementation, match=asked):
+        speaking(tmp_path, says).checkpoint(tmp_path)
+
+
 def test_rows_are_lists_and_a_line_that_was_cut_is_none(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "a").write_text("[1, 2, 3]\n[1, 2, 4, 7]\n[1, 2", encoding="utf-8")

@@ -122,6 +122,32 @@ def test_a_failure_is_run_again_reduced_and_kept(tmp_path: Path) -> None:
     assert any("again in 5 of 5 runs" in line for line in episode_lines(tally))
 
 
+@pytest.mark.parametrize(("done", "verdict"), [(0, "seen once, and not run again"), (2, "again in 2 of 2 runs")])
+def test_a_failure_counts_although_its_further_runs_are_interrupted(
+    done: int, verdict: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def run(of: Episodes, episode: Episode, keep: Path | None = None) -> Result:
+        if keep is not None:
+            keep.mkdir(parents=True)
+            (keep / KEPT).touch()
+        elif len(runs) == done:
+            raise KeyboardInterrupt
+        else:
+            runs.append(episode)
+        return SAME
+
+    runs: list[Episode] = []
+    monkeypatch.setattr(Episodes, "run", run)
+    monkeypatch.setattr(Episodes, "check", lambda of: None)
+    with pytest.raises(SystemExit) as ended:
+        main(["episodes", shlex.join(command("cut")), "--into", str(tmp_path)])
+    assert ended.value.code == 130
+    said = capsys.readouterr()
+    assert f"episode 0: {SAME.slug} ({verdict})" in said.err
+    assert str(tmp_path / "episode-0000") in said.err
+    assert f"violations of {SAME.slug}" in said.out
+
+
 class _Few(Episodes):
     """Draws an episode of two lives, and reduces nothing."""
 
@@ -158,7 +184,7 @@ def _made_up() -> Tally:
     first.deaths["died at count"] += 2
     tally.add(first)
     tally.violations[first.slug] += 1
-    tally.failures.append(Failure(0, LARGE, first, Path("folder"), 0))
+    tally.failures.append(Failure(0, LARGE, first, Path("folder"), runs=5))
     return tally
 
 
