@@ -45,13 +45,15 @@ def edit(file: Path, command: str, change) -> None:
     file.write_text(json.dumps(document))
 
 
+@pytest.mark.parametrize("into", [False, True])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_same_again_searches_for_nothing_and_writes_the_same_bytes(tmp_path, searched, command):
+def test_the_same_again_searches_for_nothing_and_writes_the_same_bytes(tmp_path, searched, command, into):
+    kept = ("--into", tmp_path / "works") if into else ()
     pages, files = [tmp_path / "1.md", tmp_path / "2.md"], [tmp_path / "1.json", tmp_path / "2.json"]
     assert run(command, *FEW, "--json", files[0], "--report", pages[0]) == 0
     assert searched
     searched.clear()
-    assert run(command, *FEW, "--earlier", files[0], "--json", files[1], "--report", pages[1]) == 0
+    assert run(command, *FEW, "--earlier", files[0], "--json", files[1], "--report", pages[1], *kept) == 0
     assert searched == []
     assert pages[0].read_bytes() == pages[1].read_bytes()
     assert files[0].read_bytes() == files[1].read_bytes()

@@ -40,7 +40,7 @@ def _lines(console: CarefulConsole, what: str, total: int | None) -> Advance:
     def advance(before: int, within: int) -> None:
         nonlocal printed
         done = before + within
-        mark = _doublings(done) if total is None else _TENTHS * done // total
+        mark = _doublings(done) if total is None else _TENTHS * done // max(total, 1)
         if mark > printed and done != total:
             printed = mark
             words = f"{done:,} so far" if total is None else f"{done:,} of {total:,}"
