@@ -243,10 +243,11 @@ def read(folder: Path, codes: Mapping[str, str]) -> list[Portion]:
 # ---- the page --------------------------------------------------------------------------------------------------------
 HEAD = """# Long searches of released Flink
 
-Each component of each release, searched with the seeds {seeds}, in {scenarios} scenarios each. A
-failure is *known* if it is recorded in `conformance/bridges/flink/known_failures`, with a scenario and a reason;
-[findings.md](findings.md) has all of them by cause. `make flink-searches` writes this page. [2.3.0](flink-2.3.0.md),
-[2.2.1](flink-2.2.1.md) and [1.20.5](flink-1.20.5.md) have the verdict on each property, in 2,000 scenarios.
+Each component of each release, searched with the seeds {seeds}; {scenarios} scenarios of each
+seed are wanted, or more. A failure is *known* if it is recorded in `conformance/bridges/flink/known_failures`, with a
+scenario and a reason; [findings.md](findings.md) has all of them by cause. `make flink-searches` writes this page.
+[2.3.0](flink-2.3.0.md), [2.2.1](flink-2.2.1.md) and [1.20.5](flink-1.20.5.md) have the verdict on each property, in
+2,000 scenarios.
 """
 
 

@@ -12,6 +12,7 @@ from conformance.engines.causes import Cause
 from conformance.models.words import many
 from conformance.ports import Implementation
 from conformance.reporting.claims import claims_remarks, idle_remarks
+from conformance.reporting.counts import first_of
 from conformance.reporting.divergences import divergence_remarks
 from conformance.reporting.exercise import exercise_remarks
 from conformance.reporting.known import standing_remarks
@@ -88,9 +89,8 @@ def untried_lines(kind: str, names: Sequence[str], interrupted: bool) -> list[st
     """
     if not names:
         return []
-    first, more = ", ".join(names[:8]), f" and {len(names) - 8} more" if len(names) > 8 else ""
     partial = "Interrupted: this is a partial result." if interrupted else "This is a partial result."
-    return [partial, f"{many(len(names), kind)} not tried: {first}{more}."]
+    return [partial, f"{many(len(names), kind)} not tried: {first_of(names)}."]
 
 
 def interruption_document(everybody: Sequence[Checked]) -> dict[str, Any]:

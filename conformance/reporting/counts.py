@@ -8,7 +8,7 @@ everything that failed with one signature: the property, the failure class and t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.driver import Kind
@@ -16,6 +16,8 @@ from conformance.reporting.columns import Column, Word
 
 NOT_PUT_TO_THE_TEST = (Word.UNKNOWN, Word.NOT_EXERCISED, Word.NOT_TESTED)
 """The words of properties that another search could put to the test."""
+MOST_NAMED = 8
+"""So many of a list of names are named in a sentence."""
 OPEN = (*NOT_PUT_TO_THE_TEST, Word.UNTESTABLE)
 """The words of properties that neither held nor failed although they apply."""
 
@@ -25,6 +27,12 @@ def counted(number: int, noun: str) -> str:
     if number == 1:
         return f"1 {noun}"
     return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
+
+
+def first_of(names: Sequence[str]) -> str:
+    """Return the first of these names, and how many more there are."""
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 @dataclass(frozen=True, slots=True)

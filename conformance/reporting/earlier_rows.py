@@ -14,15 +14,13 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 from conformance.ports import KnownBug, LegalVariant
-from conformance.reporting.counts import counted
+from conformance.reporting.counts import counted, first_of
 from conformance.reporting.documents import DOCUMENT_SCHEMA, BugRow, with_words_of_bug
 from conformance.reporting.legal_variants import VariantRow, with_words_of_variant
 from conformance.scenarios.reading import Misshapen, SchemaError, Unreadable, decode_json, read_bytes
 
 Row = TypeVar("Row", BugRow, VariantRow)
 
-MOST_NAMED = 8
-"""So many rows of other code are named."""
 _RIGHT = "--earlier takes what the same command has written with --json"
 
 
@@ -89,6 +87,4 @@ class Rows(Generic[Row]):
         old = [id for id in self.digests if id in self.earlier and id not in new and not self.still_true(id)]
         if not old:
             return []
-        first, more = ", ".join(old[:MOST_NAMED]), len(old) - MOST_NAMED
-        named = f"{first} and {more:,} more" if more > 0 else first
-        return [f"Tried with other code or other options than the rest: {counted(len(old), noun)} ({named})."]
+        return [f"Tried with other code or other options than the rest: {counted(len(old), noun)} ({first_of(old)})."]
