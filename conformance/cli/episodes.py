@@ -39,10 +39,11 @@ if TYPE_CHECKING:
     "--again", "again_path", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Run this episode, which was kept, five times, and no others.",
 )  # fmt: skip
+@click.option("--failures", "most", metavar="N", type=click.IntRange(1), help="End once so many episodes have failed.")
 @click.option("--no-reduction", is_flag=True, help="Do not look for smaller episodes, which takes most of the time.")
 def episodes(
     adapters: tuple[str, ...], count: int, seed: str, into_path: Path | None, report_path: Path | None,
-    again_path: Path | None, no_reduction: bool,
+    again_path: Path | None, most: int | None, no_reduction: bool,
 ) -> int:  # fmt: skip
     """Kill whole jobs, start them again on what is left, and judge what comes out.
 
@@ -63,7 +64,7 @@ def episodes(
                 status = max(status, _again(adapter, again_path, root))
                 continue
             tally = _run(adapter, count, seed, root / str(at) if len(adapters) > 1 else root, not no_reduction,
-                         report_path)  # fmt: skip
+                         report_path, most)  # fmt: skip
             if tally.interrupted:
                 return INTERRUPTED
             if tally.failures:
@@ -111,11 +112,15 @@ def _again(adapter: str, path: Path, folder: Path) -> int:
     return VIOLATION if accused else CONFORMS
 
 
-def _run(adapter: str, count: int, seed: str, folder: Path, reduces: bool, report_path: Path | None) -> Tally:
-    """Runs the episodes of one adapter, and shows what they have come to, also those before one that cannot be run."""
+def _run(
+    adapter: str, count: int, seed: str, folder: Path, reduces: bool, report_path: Path | None, most: int | None
+) -> Tally:
+    """Runs the episodes of one adapter, and shows what they have come to, also those before one that cannot be run.
+    `most`: how many failures end the run."""
     from conformance.episodes.running import Episodes, Tally
 
     words = ["conformance", "episodes", adapter, "--episodes", str(count), "--seed", seed]
+    words += [] if most is None else ["--failures", str(most)]
     words += [] if reduces else ["--no-reduction"]
     tally = Tally()
     with _found(adapter, folder) as implementation:
@@ -123,7 +128,7 @@ def _run(adapter: str, count: int, seed: str, folder: Path, reduces: bool, repor
         out.print(f"{neutral_line(of.description.name)} {neutral_line(of.description.version)}", markup=False)
         try:
             of.check()
-            _search(of, seed, count, tally)
+            _search(of, seed, count, tally, most)
         except KeyboardInterrupt:
             notes.print(f"interrupted after {tally.episodes} of {count} episodes", markup=False)
             tally.interrupted = True
@@ -136,13 +141,15 @@ def _run(adapter: str, count: int, seed: str, folder: Path, reduces: bool, repor
     return tally
 
 
-def _search(of: Episodes, seed: str, count: int, tally: Tally) -> None:
+def _search(of: Episodes, seed: str, count: int, tally: Tally, most: int | None) -> None:
     """Runs the episodes, and prints each failure when it was run again, or when the runs are interrupted."""
     shown = 0
     try:
         for number, _ in enumerate(of.search(seed, count, tally)):
             _print_failures(tally.failures[shown:])
             shown = len(tally.failures)
+            if most is not None and shown >= most:
+                break
             if number % 50 == 49:
                 notes.print(f"{number + 1} of {count} episodes", markup=False)
     finally:

@@ -32,7 +32,7 @@ def judge(file: Path) -> int:
         with opened(file) as open_file:
             verdict = judging.judge(lines.read_lines(open_file, source), source)
     for line in reporting.recorded_lines(verdict, source):
-        out.print(line, markup=False, soft_wrap=True)
+        out.print(line, markup=False, soft_wrap=not out.is_terminal)
     if verdict.noted:
         return VIOLATION
     return CONFORMS if verdict.restores and verdict.finished else INCONCLUSIVE

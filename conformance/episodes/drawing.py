@@ -14,7 +14,8 @@ from conformance.scenarios import Step
 _KEYS = (1, 3, 8, MOST_KEYS)
 _MOST_LIVES = 4
 _SUPPLIED = PORTIONS[3:10]
-_IDLE, _CHECKPOINT = (steps.settle(one.value) for one in (Until.IDLE, Until.NO_CHECKPOINT))
+MEANWHILE = _IDLE, _CHECKPOINT = tuple(steps.settle(one.value) for one in (Until.IDLE, Until.NO_CHECKPOINT))
+"""The waits in the middle of an episode: until all records have come out, and until a checkpoint has completed."""
 _CALLS = (3, 6, len(steps.NTH))
 """Among how many of the smallest numbers of calls one is drawn: some places are called once in a batch."""
 AT_ITS_END = 0.1

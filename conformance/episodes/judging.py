@@ -20,7 +20,7 @@ from conformance.driver.judgement import Several
 from conformance.episodes import lines, recorded, steps
 from conformance.episodes.config import SINK
 from conformance.episodes.ledger import EpisodeLedger
-from conformance.episodes.recorded import NOBODY, SOURCE, Keys, RecordedConfig, RecordedJobs, Rows
+from conformance.episodes.recorded import SOURCE, Keys, RecordedConfig, RecordedJobs, Rows
 from conformance.ports import CheckpointKind, JobCheckpoint, Run, SplitState, Transaction
 from conformance.ports.episodes import Output, Promises, Row
 from conformance.scenarios import SchemaError, Step
@@ -161,7 +161,7 @@ class _Job:
         if self._finished_at and not len(self._reading):
             self._finish()
         if self._life < 0:
-            self._wrong(f"no life has begun; right would be {lines.EXAMPLES['started']}")
+            self._wrong(f"no life has begun; right would be {lines.FIRST_LIFE}")
         if len(self._reading):
             self._wrong("the file ends, and a line output must say how many rows were read")
         if self._is_live:
@@ -359,7 +359,7 @@ class _Job:
             self._wrong("with output once-per-batch, each row has its batch" if self._by_batch else
                         "rows have no batch, unless the header promises once-per-batch", "batch")  # fmt: skip
         name = line.record
-        record = ports.record(*name) if isinstance(name, tuple) else self._keys.ids.get(name, NOBODY)
+        record = ports.record(*name) if isinstance(name, tuple) else self._keys.identified(name)
         return Row(line.key, line.count, record, -1 if line.batch is None else line.batch)
 
     def _commit(self, rows: list[Row], life: int, checkpoint: int = 0) -> None:

@@ -25,8 +25,21 @@ from conformance.ports.implementation import Factory
 from conformance.ports.pipeline import MOST_SPLITS
 
 SOURCE = 0
-NOBODY = ports.record(MOST_SPLITS, 0)
-"""The record of an id that was not supplied."""
+MADE_UP = ports.record(MOST_SPLITS, 0)
+"""The record of the first id that was not supplied. Each further one has the next number."""
+
+
+class _Numbered(dict[int | str, int]):
+    """A number for each name that is looked up, from 0."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[int | str] = []
+
+    def __missing__(self, name: int | str) -> int:
+        self[name] = number = len(self.names)
+        self.names.append(name)
+        return number
 
 
 class Keys:
@@ -37,21 +50,18 @@ class Keys:
         """By id, the record."""
         self._ids_of: dict[int, int | str] | None = None
         """By record, its id; None as long as nobody has asked for one, since it takes as much memory again."""
-        self._numbers: dict[int | str, int] = {}
-        self._names: list[int | str] = []
+        self._made_up = _Numbered()
+        """The ids that were not supplied."""
+        self._numbers = _Numbered()
         self._by_split: dict[int, array[int]] = {}
 
     def number(self, key: int | str) -> int:
         """Returns the number of a key."""
-        found = self._numbers.get(key)
-        if found is None:
-            found = self._numbers[key] = len(self._names)
-            self._names.append(key)
-        return found
+        return self._numbers[key]
 
     def name(self, number: int) -> int | str:
         """Returns the key with a number."""
-        return self._names[number]
+        return self._numbers.names[number]
 
     def add(self, split: int, key: int | str) -> None:
         """Notes the key of the next record of a split."""
@@ -63,16 +73,22 @@ class Keys:
         if self._ids_of is not None:
             self._ids_of[record] = named
 
+    def identified(self, named: int | str) -> int:
+        """Returns the record of an id. One that was not supplied has a record of its own, which no split has."""
+        found = self.ids.get(named)
+        return MADE_UP + self._made_up[named] if found is None else found
+
     def of(self, record: int) -> int | str | None:
         """Returns the key of a record; None: there is no such record."""
         split, position = divmod(record, ports.RECORDS_OF_A_SPLIT)
         there = self._by_split.get(split, ())
-        return self._names[there[position]] if position < len(there) else None
+        return self._numbers.names[there[position]] if position < len(there) else None
 
     def name_of(self, record: int) -> str:
         """Returns what lines call a record."""
-        if record == NOBODY:
-            return "of an id that was not supplied"
+        if record >= MADE_UP:
+            made_up = self._made_up.names[record - MADE_UP]
+            return f"{json.dumps(made_up, ensure_ascii=False)}, an id that was not supplied"
         if self._ids_of is None:
             self._ids_of = {each: one for one, each in self.ids.items()}
         named = self._ids_of.get(record, divmod(record, ports.RECORDS_OF_A_SPLIT))

@@ -14,9 +14,9 @@ from conformance.driver import Components, FailureClass, Program
 from conformance.driver.own_rules import ANSWERS
 from conformance.driver.run import Run, run_scenario
 from conformance.episodes import COMPONENT, steps
-from conformance.episodes.drawing import Episode, draw, plain
+from conformance.episodes.drawing import MEANWHILE, Episode, draw, plain
 from conformance.episodes.reducing import MOST_RUNS, Reduction, reduce_episode
-from conformance.ports import FaultStruck, Outcome, Until, UnusableImplementation
+from conformance.ports import FaultStruck, JobOver, Outcome, Until, UnusableImplementation
 from conformance.ports.episodes import EpisodesImplementation
 from conformance.scenarios import Finding, Scenario, decode_scenario, encode_scenario, read_text
 
@@ -28,6 +28,7 @@ LIVES, RESTORED, IMAGES = "lives", "restores from recovery data", "lives that be
 SLOW = "made no progress once, but did when run again"
 KILLED = "killed from outside"
 STOPPED, ASKED = "stopped with a savepoint", "stopped when asked"
+IN_VAIN = "waits that ended without progress"
 Kind = tuple[str, str]
 """How a run has failed: the property and the class."""
 STUCK: Kind = (OVER, FailureClass.STUCK.value)
@@ -58,6 +59,10 @@ class Result:
     deaths: Counter[str] = field(default_factory=Counter)
     """By place in user code, or `KILLED`, as words: how often a life ended so."""
     exercised: frozenset[str] = frozenset()
+    waits: int = 0
+    """How often it was waited in the middle of the episode, for records to come out or for a checkpoint."""
+    in_vain: int = 0
+    """How many of these waits ended since there was no progress for `start_seconds`."""
     cpu: float = 0.0
     """CPU seconds of the engine and the adapter."""
     run: Run | None = None
@@ -119,6 +124,8 @@ class Tally:
     restored_episodes: int = 0
     """In how many episodes a life was restored from recovery data."""
     images: int = 0
+    waits: int = 0
+    in_vain: int = 0
     slow: int = 0
     """How many made no progress any more, but did when they were run again."""
     cpu: float = 0.0
@@ -133,6 +140,8 @@ class Tally:
         self.lives += one.lives
         self.restores += one.restores
         self.images += one.images
+        self.waits += one.waits
+        self.in_vain += one.in_vain
         self.restored_episodes += bool(one.restores)
         self.cpu += one.cpu
         self.deaths += one.deaths
@@ -199,6 +208,9 @@ class Episodes:
                 found.deaths[KILLED] += 1
             if one.step[0] == steps.start_again.name and one.step[2]:
                 found.images += 1
+            if one.step in MEANWHILE and not any(type(signal) is JobOver for signal in one.outcome.signals):
+                found.waits += 1
+                found.in_vain += one.outcome.value is False
             found.stuck |= one.closing and one.step == _UNTIL_OVER and one.outcome.value is False
         if (broken := done.violation) is not None:
             if broken.property.slug == ANSWERS:

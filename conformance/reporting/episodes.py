@@ -23,7 +23,7 @@ _WIDTH = 80
 
 def summary(tally: Tally) -> list[Row]:
     """Returns what was run, as pairs of words and figures."""
-    from conformance.episodes.running import IMAGES, LIVES, RESTORED, SLOW
+    from conformance.episodes.running import IMAGES, IN_VAIN, LIVES, RESTORED, SLOW
 
     many = max(1, tally.episodes)
     rows = [
@@ -33,6 +33,7 @@ def summary(tally: Tally) -> list[Row]:
         (IMAGES, f"{tally.images:,}"),
         ("CPU seconds per episode", f"{tally.cpu / many:.2f}"),
         (SLOW, f"{tally.slow:,}"),
+        (IN_VAIN, f"{tally.in_vain:,} of {tally.waits:,}"),
     ]
     rows += [(words, f"{count:,}") for words, count in tally.deaths.most_common()]
     rows += [(f"violations of {slug}", f"{count:,}") for slug, count in tally.violations.most_common()]

@@ -185,7 +185,7 @@ class ProgramJob(EpisodePort):
 
     def _wait(self, has_come: Callable[[bool], bool], tick: float = _TICK, patience: float = 0.0) -> bool:
         """Waits until something holds, which is asked whether something has changed. Returns False if the job is over
-        before, or nothing changes for too long."""
+        before, or nothing changes for too long: what holds then although nothing shows that it has changed, holds."""
         last: object = None
         since = time.monotonic()
         while True:
@@ -199,7 +199,7 @@ class ProgramJob(EpisodePort):
             if changed:
                 since = time.monotonic()
             elif time.monotonic() - since > (patience or self._patience):
-                return False
+                return has_come(True)
             time.sleep(tick)
 
     def _out(self) -> tuple[int, ...]:

@@ -8,6 +8,8 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -20,7 +22,7 @@ from conformance.episodes.config import SINK
 from conformance.episodes.drawing import Episode, draw, plain
 from conformance.episodes.reducing import TRIES, candidates, reduce_episode
 from conformance.episodes.running import KEPT, PASSED, Episodes, Failure, Result, Tally, read_episode
-from conformance.ports import UnusableImplementation
+from conformance.ports import JobOver, JobStatus, Outcome, UnusableImplementation
 from conformance.ports.episodes import Description, Output, Promises, UserPlace
 from conformance.ports.registry import registered_names
 from conformance.reporting import episode_lines, episode_page
@@ -52,6 +54,7 @@ def test_nothing_is_drawn_that_was_not_promised() -> None:
     assert plain(modest).config.parallelism == 1
 
 
+_IDLE = steps.settle("idle")
 LARGE = Episode(
     EpisodeConfig(3, 2, 8, {"every": 4, "files": 3}, PROMISES),
     (
@@ -178,6 +181,24 @@ def test_who_is_stuck_is_a_finding_only_if_that_happens_again(tmp_path: Path) ->
     assert (tally.slow, tally.failures) == (1, [])
 
 
+def test_a_wait_without_progress_is_counted(tmp_path: Path) -> None:
+    """Many of them say that `start_seconds` is too small: then lives are killed before anything was restored."""
+    over = JobOver(JobStatus.FINISHED)
+    outcomes = [
+        (_IDLE, True, ()), (_IDLE, False, ()), (steps.settle("no-checkpoint"), False, ()), (_IDLE, False, (over,)),
+        (steps.settle("over"), True, (over,)), (steps.supply(0, 1), None, ()),
+    ]  # fmt: skip
+    entries = [SimpleNamespace(step=step, closing=False, outcome=Outcome(*more)) for step, *more in outcomes]
+    done: Any = SimpleNamespace(entries=entries, exercised=(), violation=None)
+    with tiny("cut") as engine:
+        found = Episodes(engine)._result(done, tmp_path)
+    assert (found.waits, found.in_vain) == (3, 2)
+    tally = Tally()
+    tally.add(found)
+    tally.add(found)
+    assert "waits that ended without progress                       4 of 6" in list(episode_lines(tally))
+
+
 def _made_up() -> Tally:
     tally = Tally()
     first = Result("the-state-is-the-recount", "lost", "key 0 has 31 records", "it is 29", lives=3, restores=2)
@@ -296,6 +317,26 @@ def test_no_progress_is_counted_apart_when_an_episode_is_run_again(
         main(["episodes", shlex.join(command("cut")), "--again", str(tmp_path / KEPT), "--into", str(tmp_path / "x")])
     first, *others = capsys.readouterr().out.splitlines()
     assert (first, len(others), ended.value.code) == (line, len({one.kind for one in results} - {PASSED}), status)
+
+
+def test_the_run_ends_once_so_many_episodes_have_failed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def search(of: Episodes, seed: str, count: int, tally: Tally) -> Iterator[Result]:
+        for number in range(count):
+            tally.add(Result(lives=3, restores=1))
+            if number in (2, 5, 7):
+                tally.failures.append(Failure(number, LARGE, SAME, tmp_path))
+            yield Result()
+
+    monkeypatch.setattr(Episodes, "search", search)
+    monkeypatch.setattr(Episodes, "check", lambda of: None)
+    page = tmp_path / "page.md"
+    with pytest.raises(SystemExit) as ended:
+        main(["episodes", shlex.join(command("cut")), "--failures", "2", "--report", str(page)])
+    assert ended.value.code == 1
+    assert "episodes                                                6" in capsys.readouterr().out
+    assert "--episodes 20 --seed 0 --failures 2" in page.read_text("utf-8")
 
 
 def test_what_was_run_before_an_adapter_fails_is_shown(

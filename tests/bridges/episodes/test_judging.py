@@ -154,7 +154,7 @@ def test_a_changed_line_breaks_its_rule(mutate: Callable[[Told], None], slug: st
 
 @pytest.mark.parametrize(
     ("record", "named"),
-    [([1, 2], "record [1, 2]"), ("o-02", 'record "o-02"'), ("o-99", "record of an id that was not supplied")],
+    [([1, 2], "record [1, 2]"), ("o-02", 'record "o-02"'), ("o-99", 'record "o-99", an id that was not supplied')],
 )
 def test_a_record_is_named_as_its_file_does(record: list[int] | str, named: str) -> None:
     told: Told = [
@@ -166,6 +166,16 @@ def test_a_record_is_named_as_its_file_does(record: list[int] | str, named: str)
     ]  # fmt: skip
     said = [str(one.broken) for one in judged(told).noted]
     assert any(named in one for one in said), said
+
+
+def test_two_ids_that_were_not_supplied_are_two_records() -> None:
+    told: Told = [
+        {"line": "header", "version": 1, "splits": 1}, {"line": "started"},
+        *({"line": "committed", "record": one, "key": "anna", "count": 1} for one in ("o-98", 99, "o-98")),
+    ]  # fmt: skip
+    said = [str(one.broken) for one in judged([*told, {"line": "killed"}]).noted]
+    assert ["twice" in one for one in said] == [False, False, True]
+    assert ['"o-98", an id' in said[0], "record 99, an id" in said[1]] == [True, True]
 
 
 def test_what_an_engine_says_of_its_end_stays_as_it_is() -> None:
@@ -324,7 +334,9 @@ def test_the_order_in_which_rows_are_read_does_not_matter() -> None:
 WRONG: list[tuple[Callable[[Told], object], str]] = [
     (lambda told: told.pop(0), "line 1: the first line is the header; right would be"),
     (lambda told: told.insert(3, told[0]), "line 4: the header is the first line"),
-    (lambda told: change(told, 0, version=2), "line 1, field version: "),
+    (lambda told: change(told, 0, version=2), "line 1, field version: it is 1, the version that is read here"),
+    (lambda told: told[0]["promises"].update(output="exactly"),
+     "line 1, field promises.output: it is exactly-once, once-per-batch, at-least-once; right would be "),
     (lambda told: told.pop(1), "line 7: no life runs"),
     (lambda told: change(told, 2, position=4), "line 3, field position: split 0 has 0 records so far, so this is 0"),
     (lambda told: change(told, 2, split=7), "line 3, field split: the header has 2 splits, from 0"),

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import closing
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from conformance.bridges.episodes import Episodes as Engine
 from conformance.components.pipeline.records import named
-from conformance.episodes import steps
+from conformance.driver import Program
+from conformance.driver.run import run_scenario
+from conformance.episodes import COMPONENT, EpisodeConfig, steps
 from conformance.episodes.config import SINK
 from conformance.episodes.rules import each_row_has_the_key_of_its_record
 from conformance.ports import FaultStruck, JobOver, JobRestarted, Outcome
@@ -200,3 +206,30 @@ def test_an_engine_that_hangs_is_not_accused() -> None:
     assert found.violation is None
     assert [one.outcome.value for one in found.entries if one.closing and one.step == steps.settle("over")
             and isinstance(one.outcome, Outcome)] == [False]  # fmt: skip
+
+
+SILENT = """import json, pathlib, sys, time
+what, *rest = sys.argv[1:]
+number = pathlib.Path(rest[0]) / "number" if rest else None
+if what == "describe":
+    print(json.dumps({"name": "silent", "rows": "out", "progress": "out", "checkpoints": True, "start_seconds": 0.5}))
+elif what == "command":
+    print(json.dumps([sys.executable, "-S", __file__, "run", *rest]))
+elif what == "checkpoints":
+    print(number.read_text() if number.exists() else 0)
+elif what == "run":
+    time.sleep(0.1)
+    number.write_text("1")
+    time.sleep(60)
+"""
+
+
+def test_a_checkpoint_is_seen_although_nothing_shows_progress(tmp_path: Path) -> None:
+    (tmp_path / "adapter.py").write_text(SILENT, encoding="utf-8")
+    with closing(Engine((sys.executable, "-S", "-E", str(tmp_path / "adapter.py")), 0.5)) as engine:
+        found = run_scenario(
+            Program(COMPONENT, engine), EpisodeConfig(promises=engine.describe().promises),
+            (steps.settle("no-checkpoint"),), record=True,
+        )  # fmt: skip
+    assert isinstance(found.entries[0].outcome, Outcome)
+    assert found.entries[0].outcome.value is True
