@@ -7,7 +7,8 @@ their written scenario shows them. Writes reports/flink-searches.md.
 The components take turns, a portion of scenarios of each seed, so that a night that is cut short has looked at all of
 them. What a portion has come to is a line of a file, and the same command again, also in another night, runs what is
 missing. Portions that follow each other become one line in the end. A line is left out once the code has changed that a
-search of its component in Flink depends on.
+search of its component in Flink depends on. What is known of Flink is no part of that: a failure that is recorded later
+is known on the next page.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,11 +31,11 @@ from conformance.campaigns.searched_code import search_digest
 from conformance.components import COMPONENTS
 from conformance.driver import Kind, Level, Program
 from conformance.engines.check import reduce_failures, search_range
-from conformance.engines.known_failures import KnownFailure, load_known_failures, standing
+from conformance.engines.known_failures import load_known_failures, standing
 from conformance.engines.tally import Signature, Tally
 from conformance.ports import Implementation, UnusableImplementation
 from conformance.ports import find_implementation as find
-from conformance.reporting.markdown import cell, table
+from conformance.reporting.markdown import table
 from conformance.scenarios import encode_scenario
 from conformance.system.writing import write_text
 
@@ -45,7 +46,8 @@ PORTION = 1_000
 SEARCHES = "searches.jsonl"
 
 _BRIDGES = "conformance/bridges/"
-_OF_WHOLE_JOBS = (
+_LEFT_OUT = (
+    f"{_BRIDGES}flink/known_failures/",
     f"{_BRIDGES}episodes/",
     f"{_BRIDGES}flink/job/",
     *(
@@ -54,8 +56,10 @@ _OF_WHOLE_JOBS = (
         for one in {*set.folders} - {*COORDINATORS.folders}
     ),
 )
-"""What the search in a component has nothing to do with."""
+"""What the search in a component does not depend on: what is known of Flink, and the adapters of whole jobs."""
 
+Known = Collection[tuple[str, Signature]]
+"""The components and signatures of the known failures of an engine that still fail as they are recorded."""
 Place = tuple[str, str, str, int, int]
 """An engine, a component, a seed, and the numbers of the first scenario and of the one behind the last."""
 
@@ -71,11 +75,9 @@ class Failed(msgspec.Struct, frozen=True):
     count: int
     first: int | None
     """The number of the first scenario that failed so."""
-    known: str = ""
-    """Which known failure it is; empty: it is new."""
     observed: str = ""
     scenario: str = ""
-    """The reduced scenario of a new failure."""
+    """The reduced scenario; empty: the failure was known."""
 
     @property
     def signature(self) -> Signature:
@@ -83,9 +85,11 @@ class Failed(msgspec.Struct, frozen=True):
         return self.slug, self.failure_class, self.operation
 
     def again(self, later: Failed) -> Failed:
-        """Returns this failure and the same one in later scenarios. What it looks like is that of the first."""
+        """Returns this failure and the same one in later scenarios. What it looks like is that of the first that has
+        a scenario."""
         first = later.first if self.first is None else self.first
-        return msgspec.structs.replace(self, count=self.count + later.count, first=first)
+        shown = self if self.scenario else later
+        return msgspec.structs.replace(shown, count=self.count + later.count, first=first)
 
 
 class Portion(msgspec.Struct, frozen=True):
@@ -116,6 +120,10 @@ class Portion(msgspec.Struct, frozen=True):
         """Returns whether the scenarios of a place are among these."""
         *of, first, end = place
         return self.of == tuple(of) and self.first <= first and end <= self.end
+
+    def news(self, known: Known) -> Iterator[Failed]:
+        """Yields the failures that nobody knows. `known`: what is known of its engine."""
+        return (one for one in self.failed if (self.component, one.signature) not in known)
 
     def joined(self, other: Portion) -> Portion:
         """Returns these scenarios and those of a portion that follows."""
@@ -150,19 +158,9 @@ class Wanted:
                 yield from ((name, component, seed, first, end) for name, component in self.pairs())
 
 
-def offered(components: Collection[str] | None) -> dict[str, tuple[str, ...]]:
-    """Returns each engine with the components that it offers, of those that are asked for; all of them by default."""
-    found = {}
-    for name in (f"{one}@{release}" for one in IMPLEMENTATIONS for release in RELEASES):
-        with closing(find(name)) as implementation:
-            all_of_them = implementation.components()
-            found[name] = tuple(one for one in COMPONENTS if one in all_of_them and one in (components or COMPONENTS))
-    return found
-
-
-def told(one: Portion) -> str:
-    """Returns in a few words what a portion has shown."""
-    new = sorted({failed.slug for failed in one.failed if not failed.known})
+def told(one: Portion, known: Known) -> str:
+    """Returns in a few words what a portion has shown. `known`: what is known of its engine."""
+    new = sorted({failed.slug for failed in one.news(known)})
     failed = sum(failed.count for failed in one.failed)
     return f"{one.scenarios:,} scenarios, {failed:,} failed" + (f"; NEW: {', '.join(new)}" if new else "")
 
@@ -172,9 +170,7 @@ def digests() -> dict[str, str]:
     """Returns for each component a digest of the code that its searches in Flink depend on."""
     files = code_by_names((), SUITE).files
     bridges = {
-        file: content
-        for file, content in files.items()
-        if file.startswith(_BRIDGES) and not file.startswith(_OF_WHOLE_JOBS)
+        file: content for file, content in files.items() if file.startswith(_BRIDGES) and not file.startswith(_LEFT_OUT)
     }
     return {one: search_digest(one, bridges) for one in COMPONENTS}
 
@@ -183,49 +179,55 @@ def digests() -> dict[str, str]:
 class Engine:
     """A released Flink with what is known of it."""
 
-    name: str
     implementation: Implementation
-    known: Mapping[tuple[str, Signature], KnownFailure]
-    """By component and signature, its known failures that still fail as they are recorded."""
+    components: tuple[str, ...]
+    """Those that are searched."""
+    known: Known
 
-    def search(self, code: str, component: str, seed: str, first: int, end: int) -> Portion:
-        """Searches some scenarios, and reduces one of each failure that nobody knows."""
+    def search(self, code: str, name: str, component: str, seed: str, first: int, end: int) -> Portion:
+        """Searches some scenarios, and reduces one of each failure that nobody knows. `name`: that of the engine."""
         program = Program(COMPONENTS[component], self.implementation)
         tally = search_range(program, seed, range(first, end))
-        known = self.known
+        news = {one: failure for one, failure in tally.failures.items() if (component, one) not in self.known}
         failed = [
-            Failed(*signature, one.count, one.first, cell(known[component, signature].reason))
-            for signature, one in tally.failures.items()
-            if (component, signature) in known
+            Failed(*one, failure.count, failure.first) for one, failure in tally.failures.items() if one not in news
         ]
-        news = {one: failure for one, failure in tally.failures.items() if (component, one) not in known}
         for found in reduce_failures(program, Tally(failures=news)):
             observed, text = f"{found.owed}: {found.observed}", encode_scenario(found.scenario)
-            failed.append(Failed(*found.signature, found.count, found.first, "", observed, text))
+            failed.append(Failed(*found.signature, found.count, found.first, observed, text))
         rules = [one.slug for one in program.properties if one.kind is Kind.ALWAYS and one.level is Level.MUST]
         return Portion(
-            code, self.name, component, seed, first, end, tally.scenarios, tally.steps + tally.closing_steps,
+            code, name, component, seed, first, end, tally.scenarios, tally.steps + tally.closing_steps,
             tuple(sorted(failed, key=lambda one: one.signature)),
             tuple(slug for slug in rules if not tally.exercised.get(slug)),
         )  # fmt: skip
 
 
-def run(wanted: Wanted, codes: Mapping[str, str], folder: Path) -> Iterator[Portion]:
+@contextmanager
+def opened(components: Collection[str] | None) -> Iterator[dict[str, Engine]]:
+    """Yields each engine by its name, with the components that it offers of those that are asked for; all of them by
+    default. Raises: UnusableImplementation."""
+    with ExitStack() as stack:
+        engines = {}
+        for name, release in ((f"{one}@{release}", release) for one in IMPLEMENTATIONS for release in RELEASES):
+            implementation = stack.enter_context(closing(find(name)))
+            there = implementation.components()
+            chosen = tuple(one for one in COMPONENTS if one in there and one in (components or COMPONENTS))
+            entries = load_known_failures(KNOWN_FAILURES / f"{release}.toml")
+            engines[name] = Engine(implementation, chosen, standing(entries, name, implementation, chosen).known.keys())
+        yield engines
+
+
+def run(wanted: Wanted, engines: Mapping[str, Engine], codes: Mapping[str, str], folder: Path) -> Iterator[Portion]:
     """Searches what is missing in the folder, and yields each portion. Raises: UnusableImplementation.
 
     `codes`: the digest of the code by component.
     """
     done = read(folder, codes)
-    missing = [place for place in wanted.places() if not any(one.has(place) for one in done)]
-    with ExitStack() as stack:
-        engines: dict[str, Engine] = {}
-        for name, component, seed, first, end in missing:
-            if name not in engines:
-                implementation = stack.enter_context(closing(find(name)))
-                entries = load_known_failures(KNOWN_FAILURES / f"{name.partition('@')[2]}.toml")
-                known = standing(entries, name, implementation, wanted.components[name]).known
-                engines[name] = Engine(name, implementation, known)
-            found = engines[name].search(codes[component], component, seed, first, end)
+    for place in wanted.places():
+        if not any(one.has(place) for one in done):
+            name, component, *_ = place
+            found = engines[name].search(codes[component], *place)
             add_line(folder / SEARCHES, found)
             yield found
 
@@ -251,11 +253,11 @@ scenario and a reason; [findings.md](findings.md) has all of them by cause. `mak
 """
 
 
-def page(wanted: Wanted, portions: Sequence[Portion]) -> str:
-    """Returns the page about the portions that were wanted. Others may be there."""
+def page(wanted: Wanted, portions: Sequence[Portion], known: Mapping[str, Known]) -> str:
+    """Returns the page about the portions that were wanted. Others may be there. `known`: by engine."""
     asked = {(name, component, seed) for name, component in wanted.pairs() for seed in wanted.seeds}
     done = [one for one in portions if one.of in asked]
-    searches = [Shown(wanted.seeds, name, component, done) for name, component in wanted.pairs()]
+    searches = [Shown(wanted.seeds, name, component, done, known[name]) for name, component in wanted.pairs()]
     scenarios, steps = sum(one.scenarios for one in done), sum(one.steps for one in done)
     missing = sum(place[-1] - place[-2] for place in wanted.places() if not any(one.has(place) for one in done))
     news = [one for search in searches for one in search.news()]
@@ -288,21 +290,26 @@ def page(wanted: Wanted, portions: Sequence[Portion]) -> str:
 class Shown:
     """What all portions of one component of one engine have shown."""
 
-    def __init__(self, seeds: Iterable[str], name: str, component: str, portions: Iterable[Portion]) -> None:
+    def __init__(
+        self, seeds: Iterable[str], name: str, component: str, portions: Iterable[Portion], known: Known
+    ) -> None:
+        self._known = known
         self._seeds, self._name, self._component = tuple(seeds), name, component
         self._portions = [one for one in portions if (one.implementation, one.component) == (name, component)]
 
     def _failed(self) -> Iterator[Failed]:
         return (one for portion in self._portions for one in portion.failed)
 
+    def _news(self) -> Iterator[Failed]:
+        return (one for portion in self._portions for one in portion.news(self._known))
+
     def row(self) -> list[str]:
         """Returns the line of the first table."""
         scenarios = sum(one.scenarios for one in self._portions)
         unexercised = [set(one.unexercised) for one in self._portions]
         never = sorted(set.intersection(*unexercised) - {one.slug for one in self._failed()}) if unexercised else ()
-        known, new = (
-            {one.signature for one in self._failed() if bool(one.known) is is_known} for is_known in (True, False)
-        )
+        new = {one.signature for one in self._news()}
+        known = {one.signature for one in self._failed()} - new
         return [
             self._component, self._name, f"{scenarios:,}", f"{sum(one.count for one in self._failed()):,}",
             str(len(known)), f"**{len(new)}**" if new else "-", ", ".join(f"`{slug}`" for slug in never) or "-",
@@ -310,10 +317,14 @@ class Shown:
 
     def news(self) -> Iterator[str]:
         """Yields the lines about what is not known."""
-        for one in {each.signature: each for each in self._failed() if not each.known}.values():
+        with_scenario_last = sorted(self._news(), key=lambda one: bool(one.scenario))
+        for one in {one.signature: one for one in with_scenario_last}.values():
             yield f"### {self._component}: `{one.slug}` on {self._name}"
-            yield from ("", f"Class {one.failure_class}, at `{one.operation}`. {one.observed}", "")
-            yield from ("```json", one.scenario.rstrip(), "```", "")
+            yield from ("", f"Class {one.failure_class}, at `{one.operation}`. {one.observed}".rstrip(), "")
+            if one.scenario:
+                yield from ("```json", one.scenario.rstrip(), "```", "")
+            else:
+                yield from ("It was known when it was found, so its scenario was not reduced.", "")
 
     def failures(self) -> Iterator[list[str]]:
         """Yields the lines of the second table: what is known to fail, or has failed."""
@@ -340,11 +351,12 @@ class Shown:
             ]  # fmt: skip
 
 
-def followed(portions: Iterable[Portion]) -> bool:
+def followed(portions: Iterable[Portion], known: Mapping[str, Known]) -> bool:
     """Prints what each portion has shown. Returns whether all were searched, and nobody has interrupted it."""
     try:
         for one in portions:
-            print(f"{one.implementation} {one.component}, {one.seed} from {one.first:,}: {told(one)}", flush=True)
+            shown = told(one, known[one.implementation])
+            print(f"{one.implementation} {one.component}, {one.seed} from {one.first:,}: {shown}", flush=True)
     except KeyboardInterrupt:
         return False
     return True
@@ -362,16 +374,18 @@ def main(arguments: list[str] | None = None) -> int:
     options.keep.mkdir(parents=True, exist_ok=True)
     codes = digests()
     try:
-        wanted = Wanted(offered(options.components), options.seeds, options.scenarios)
-        status = 0 if followed(run(wanted, codes, options.keep)) else 130
+        with opened(options.components) as engines:
+            wanted = Wanted({name: one.components for name, one in engines.items()}, options.seeds, options.scenarios)
+            known = {name: one.known for name, one in engines.items()}
+            status = 0 if followed(run(wanted, engines, codes, options.keep), known) else 130
     except UnusableImplementation as error:
         print(error, file=sys.stderr)
         return 2
     portions = read(options.keep, codes)
     write_lines(options.keep / SEARCHES, portions)
     if options.report:
-        write_text(options.report, page(wanted, portions))
-    return status or int(any(not failed.known for one in portions for failed in one.failed))
+        write_text(options.report, page(wanted, portions, known))
+    return status or int(any(any(one.news(known.get(one.implementation, ()))) for one in portions))
 
 
 if __name__ == "__main__":
