@@ -6,11 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from conformance.bridges.flink.implementation import CLASS_PATH_VARIABLE, ENUMERATOR_VARIABLE, flink_pipeline
 from conformance.components import COMPONENTS
 from conformance.components.pipeline.config import make
 from conformance.driver import Program, run_scenario
+from conformance.ports import JobSettings, Recovery
 from tests.bridges.conftest import skip_without
 
 EXAMPLE = Path(__file__).parents[2] / "examples/flink-enumerator/PullEnumerator.java"
@@ -27,16 +29,29 @@ RESTORED = (
 )  # fmt: skip
 
 
+UNALIGNED = ("trigger", "unaligned")
+MANY = 90
+"""So many splits: a reader opens one as slowly as the next one comes, so that there is always one on the way."""
+ON_THE_WAY = (
+    *(("supply", split, 1) for split in range(MANY)), RUNNING, *(UNALIGNED, DONE) * 3, ("snapshot", 3), ("kill",),
+    ("restore", 3, "same", "recover-first", True), RUNNING, SETTLED,
+)  # fmt: skip
+
+
 @pytest.fixture
 def own(own_class):
     own_class(EXAMPLE, ENUMERATOR_VARIABLE, RELEASE)
 
 
 def violation(scenario):
-    implementation = flink_pipeline(RELEASE)
+    return violations(RELEASE, make("keyed", 2), scenario)[0]
+
+
+def violations(release, config, scenario, runs=1):
+    implementation = flink_pipeline(release)
     try:
         program = Program(COMPONENTS["pipeline"], implementation)
-        return run_scenario(program, make("keyed", 2), scenario).violation
+        return [run_scenario(program, config, scenario).violation for _ in range(runs)]
     finally:
         implementation.close()
 
@@ -53,6 +68,17 @@ def test_an_enumerator_that_forgets_what_it_has_assigned_is_noticed(own, monkeyp
     found = violation(RESTORED)
     assert found is not None
     assert found.property.slug == "nothing-is-committed-twice-or-made-up"
+
+
+@pytest.mark.flink
+@pytest.mark.parametrize(("release", "loses"), [("2.3.0", True), ("2.2.1", True), ("1.20.5", False)])
+def test_an_unaligned_checkpoint_loses_the_split_that_is_on_its_way(own_class, release, loses):
+    """reports/coordinator-jobs.md, 1: the trigger overtakes the split in the mailbox, and nobody reads it any more."""
+    own_class(EXAMPLE, ENUMERATOR_VARIABLE, release)
+    config = replace(make("keyed", 1, JobSettings(recovery=Recovery.RECOVER_FIRST, alignment_timeout=0), MANY),
+                     portions=(1,))  # fmt: skip
+    found = {one.property.slug for one in violations(release, config, ON_THE_WAY, 3) if one is not None}
+    assert found == ({"a-job-finishes-when-all-is-committed"} if loses else set())
 
 
 @pytest.mark.flink

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from conformance.bridges.jsonl import JsonLinesImplementation
-from conformance.bridges.jsonl.unstepped import Unstepped
+from conformance.bridges.jsonl.unstepped import Unstepped, UnsteppedJob
 from conformance.components import COMPONENTS
 from conformance.components.pipeline.config import make
 from conformance.driver import Program, run_scenario
@@ -17,9 +17,12 @@ from conformance.ports import (
     CheckpointCompleted,
     Committed,
     ErrorKind,
+    JobOver,
+    JobStatus,
     PortError,
     Run,
     ThreadWoken,
+    Until,
     find_implementation,
 )
 
@@ -84,3 +87,35 @@ def test_it_claims_no_steps_and_refuses_them():
         with pytest.raises(PortError) as caught:
             getattr(job, operation)(*operands)
         assert caught.value.kind is ErrorKind.ARGUMENT
+
+
+class _NeverIdle(UnsteppedJob):
+    """Never says that nothing is left to do."""
+
+    async def settle(self, until):
+        return await super().settle(until) and until is not Until.IDLE
+
+
+class _Restless(Unstepped):
+    """An engine that shows nothing of its checkpoints, and never says that it has come to rest, as released Flink does
+    not once it has lost a split."""
+
+    capabilities = property(lambda self: Unstepped.capabilities.fget(self) - {Capability.CHECKPOINT_READBACK})
+
+    def _job(self, make, config):
+        return _NeverIdle(make(config), config)
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"), [("reference", None), ("known-bug:B-J117", "a-job-finishes-when-all-is-committed")]
+)
+def test_what_a_job_has_lost_that_does_not_come_to_rest_shows_at_its_end(name, slug):
+    """An operator coordinator goes on with a checkpoint that was never complete, so that nobody reads its splits."""
+    steps = (
+        ("settle", "running"), ("fail", "task", 0, "between-cuts"), ("supply", 0, 3), ("trigger", "aligned"),
+        ("settle", "idle"),
+    )  # fmt: skip
+    run = run_scenario(Program(JOB, _Restless(find_implementation(name))), make("keyed"), steps, record=True)
+    assert (run.violation and run.violation.property.slug) == slug
+    ends = [signal for one in run.entries if one.outcome for signal in one.outcome.signals if type(signal) is JobOver]
+    assert [one.status for one in ends] == [JobStatus.FINISHED]
