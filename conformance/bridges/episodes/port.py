@@ -185,7 +185,7 @@ class ProgramJob(EpisodePort):
 
     def _wait(self, has_come: Callable[[bool], bool], tick: float = _TICK, patience: float = 0.0) -> bool:
         """Waits until something holds, which is asked whether something has changed. Returns False if the job is over
-        before, or nothing changes for too long: what holds then although nothing shows that it has changed, holds."""
+        before, or nothing changes for too long, unless it holds then: progress need not show everything."""
         last: object = None
         since = time.monotonic()
         while True:

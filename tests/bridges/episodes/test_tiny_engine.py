@@ -212,7 +212,7 @@ SILENT = """import json, pathlib, sys, time
 what, *rest = sys.argv[1:]
 number = pathlib.Path(rest[0]) / "number" if rest else None
 if what == "describe":
-    print(json.dumps({"name": "silent", "rows": "out", "progress": "out", "checkpoints": True, "start_seconds": 0.5}))
+    print(json.dumps({"name": "silent", "rows": "out", "progress": "out", "checkpoints": True, "start_seconds": 3}))
 elif what == "command":
     print(json.dumps([sys.executable, "-S", __file__, "run", *rest]))
 elif what == "checkpoints":
@@ -226,7 +226,7 @@ elif what == "run":
 
 def test_a_checkpoint_is_seen_although_nothing_shows_progress(tmp_path: Path) -> None:
     (tmp_path / "adapter.py").write_text(SILENT, encoding="utf-8")
-    with closing(Engine((sys.executable, "-S", "-E", str(tmp_path / "adapter.py")), 0.5)) as engine:
+    with closing(Engine((sys.executable, "-S", "-E", str(tmp_path / "adapter.py")), 3.0)) as engine:
         found = run_scenario(
             Program(COMPONENT, engine), EpisodeConfig(promises=engine.describe().promises),
             (steps.settle("no-checkpoint"),), record=True,
