@@ -100,7 +100,10 @@ class _Restless(Unstepped):
     """An engine that shows nothing of its checkpoints, and never says that it has come to rest, as released Flink does
     not once it has lost a split."""
 
-    capabilities = property(lambda self: Unstepped.capabilities.fget(self) - {Capability.CHECKPOINT_READBACK})
+    @property
+    def capabilities(self):
+        """Those of the implementation, but the one to read checkpoints."""
+        return super().capabilities - {Capability.CHECKPOINT_READBACK}
 
     def _job(self, make, config):
         return _NeverIdle(make(config), config)

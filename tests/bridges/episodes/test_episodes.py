@@ -184,11 +184,13 @@ def test_who_is_stuck_is_a_finding_only_if_that_happens_again(tmp_path: Path) ->
 def test_a_wait_without_progress_is_counted(tmp_path: Path) -> None:
     """Many of them say that `start_seconds` is too small: then lives are killed before anything was restored."""
     over = JobOver(JobStatus.FINISHED)
-    outcomes = [
+    outcomes: list[tuple[Step, bool | None, tuple[JobOver, ...]]] = [
         (_IDLE, True, ()), (_IDLE, False, ()), (steps.settle("no-checkpoint"), False, ()), (_IDLE, False, (over,)),
         (steps.settle("over"), True, (over,)), (steps.supply(0, 1), None, ()),
     ]  # fmt: skip
-    entries = [SimpleNamespace(step=step, closing=False, outcome=Outcome(*more)) for step, *more in outcomes]
+    entries = [
+        SimpleNamespace(step=step, closing=False, outcome=Outcome(value, signals)) for step, value, signals in outcomes
+    ]
     done: Any = SimpleNamespace(entries=entries, exercised=(), violation=None)
     with tiny("cut") as engine:
         found = Episodes(engine)._result(done, tmp_path)
