@@ -170,7 +170,7 @@ EXAMPLES = {
 """By what a line says, a right one."""
 FIRST_LIFE = '{"line": "started", "restored": 0}'
 """A right line where no life has begun yet."""
-_NONE_OF = {"version": "1, the version that is read here", "promises.output": ", ".join(Output)}
+_VALUES = {"version": "1, the version that is read here", "promises.output": ", ".join(Output)}
 """By the name of a field with few values, which ones there are."""
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 _KIND: msgspec.json.Decoder[Any] = msgspec.json.Decoder(dict[str, Any])
@@ -207,6 +207,6 @@ def _cure(wrong: str, data: bytes) -> str:
     if right is None:
         return f", field line: it says what has happened, and is one of {', '.join(EXAMPLES)}"
     where = path.strip("`.")
-    if message.startswith("Invalid enum value") and where in _NONE_OF:
-        message = f"it is {_NONE_OF[where]}"
+    if message.startswith("Invalid enum value") and where in _VALUES:
+        message = f"it is {_VALUES[where]}"
     return f"{f', field {where}' if where else ''}: {message}; right would be {right}"
