@@ -4,14 +4,17 @@ The digest of all code, as a campaign keeps it (`conformance.campaigns.code`), i
 search in one component finds does not depend on the other components, on the commands or on what is printed. So the
 imports are followed here, from the search, from the component and from the reference. Found by name, and therefore
 added: the reference itself, without the catalogues of its changes, and the scenarios of the component in the corpus.
+What a person reads, comments and docstrings, decides nothing, and is left out.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
+import tokenize
 from collections.abc import Iterator, Mapping
 from functools import cache
+from io import StringIO
 from typing import Any
 
 import msgspec
@@ -54,7 +57,8 @@ def searched_modules(component: str) -> Mapping[str, str]:
 @cache
 def _code(component: str) -> str:
     scenarios = {name: encode_scenario(one) for name, one in corpus(COMPONENTS[component])}
-    return _hash([searched_modules(component), _texts(_REFERENCE), scenarios])
+    modules = {**searched_modules(component), **_texts(_REFERENCE)}
+    return _hash([{name: without_words(text) for name, text in modules.items()}, scenarios])
 
 
 @cache
@@ -62,6 +66,29 @@ def _texts(package: str) -> Mapping[str, str]:
     """Returns the modules of a package by their names, with their texts."""
     found = Package(package, CATALOGUES)
     return {module: found.text(file) for file, module in found.files.items()}
+
+
+@cache
+def without_words(text: str) -> str:
+    """Returns the text of a module without what a person reads: comments, docstrings, and the lines that they leave
+    empty."""
+    lines = text.splitlines(keepends=True)
+    tokens = tokenize.generate_tokens(StringIO(text).readline)
+    spans = [(one.start, one.end) for one in tokens if one.type == tokenize.COMMENT]
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            last = node.end_lineno or node.lineno
+            begin = _column(lines[node.lineno - 1], node.col_offset)
+            spans.append(((node.lineno, begin), (last, _column(lines[last - 1], node.end_col_offset or 0))))
+    for (first, begin), (last, end) in sorted(spans, reverse=True):  # from the end, so that the others stay in place
+        left = lines[first - 1][:begin].rstrip() + lines[last - 1][end:]
+        lines[first - 1 : last] = [left] if left.strip() else []
+    return "".join(lines)
+
+
+def _column(line: str, offset: int) -> int:
+    """Returns the place in a line of what is so many bytes behind its begin, as the syntax tree counts."""
+    return len(line.encode()[:offset].decode())
 
 
 @cache

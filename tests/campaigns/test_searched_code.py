@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from conformance.campaigns import searched_code
-from conformance.campaigns.searched_code import search_digest, searched_modules
+from conformance.campaigns.searched_code import search_digest, searched_modules, without_words
 from conformance.components import COMPONENTS
 
 TRIED = """
@@ -82,11 +82,67 @@ def test_a_change_of_what_it_depends_on_gives_another_digest(package, module, co
 
     def changed(asked: str) -> dict[str, str]:
         found = dict(texts(asked))
-        return {**found, module: f"{found[module]}\n# a change\n"} if asked == package else found
+        return {**found, module: f"{found[module]}\na_change = 1\n"} if asked == package else found
 
     monkeypatch.setattr(searched_code, "_texts", changed)
     monkeypatch.setattr(searched_code, "_code", searched_code._code.__wrapped__)
     assert (search_digest("deque", "all") != before) is concerns
+
+
+def test_a_comment_gives_the_same_digest(monkeypatch):
+    texts = searched_code._texts
+    before = search_digest("deque", "all")
+    monkeypatch.setattr(
+        searched_code, "_texts", lambda asked: {name: f"{text}# a comment\n" for name, text in texts(asked).items()}
+    )
+    monkeypatch.setattr(searched_code, "_code", searched_code._code.__wrapped__)
+    assert search_digest("deque", "all") == before
+
+
+WORDS = '''"""A module: it says why."""
+
+import os  # it is used
+
+
+class One:
+    """With an attribute of its own."""
+
+    size = "# no comment"
+    """In bytes, naïvely."""; other = 1
+
+
+def text():
+    """It returns
+    text.
+
+    # No comment either."""
+    # This is one.
+    return """
+    # A line of text.
+
+    """
+'''
+
+WITHOUT = '''
+import os
+
+
+class One:
+
+    size = "# no comment"
+; other = 1
+
+
+def text():
+    return """
+    # A line of text.
+
+    """
+'''
+
+
+def test_what_a_person_reads_is_left_out_and_a_string_that_is_used_is_not():
+    assert without_words(WORDS) == WITHOUT
 
 
 def test_what_is_searched_for_is_part_of_it():
