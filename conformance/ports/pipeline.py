@@ -223,9 +223,12 @@ class JobCheckpoint(Struct, frozen=True, omit_defaults=True):
     taken: tuple[tuple[PartTaken, ...], ...] = ()
     """By vertex and subtask. Of a task that had finished, nothing is said. Empty: the engine says nothing."""
     location: str = ""
-    """Where the engine keeps the checkpoint, if it needs more than this value to restore it. An engine that keeps
-    everything itself and cannot read it back leaves all but this field, `checkpoint`, `kind` and `parallelism` empty.
-    Such an engine keeps what is outside the job, too, as `JobConfig.restored` says."""
+    """Where the engine keeps the checkpoint, if it needs more than this value to restore it.
+
+    An engine that keeps everything itself and cannot read it back, so that it has no `checkpoint-readback`, leaves all
+    but this field, `checkpoint`, `kind` and `parallelism` empty. If it can read where all splits are, it may say that
+    of a checkpoint: in `unassigned`, and in `states`, of which a source has its subtasks with their `splits`, and any
+    other vertex nothing. Such an engine keeps what is outside the job, too, as `JobConfig.restored` says."""
 
 
 class JobConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -245,9 +248,10 @@ class JobConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Of a job with the same vertices and edges, but for parallelism. Of each split, the records in front of its offset
     exist from the beginning, and no others. The ids of checkpoints go on behind that of this one.
 
-    If it has only a `location`: the records that were supplied to the jobs before exist, and none of their sources has
-    ended. Sinks keep the transactions that were committed for this checkpoint or an older one: committed again under
-    its name, one has no second effect, and is not signalled. Those of newer checkpoints they forget."""
+    Of an engine without `checkpoint-readback`: the records that were supplied to the jobs before exist, and none of
+    their sources has ended. Sinks keep the transactions that were committed for this checkpoint or an older one:
+    committed again under its name, one has no second effect, and is not signalled. Those of newer checkpoints they
+    forget."""
 
     def tasks(self) -> tuple[tuple[int, int], ...]:
         """Returns vertex and subtask of each task, by its number: subtasks are numbered through all vertices."""
@@ -403,7 +407,7 @@ class PipelinePort(Port):
     @abstractmethod
     def snapshot(self, checkpoint: int) -> Answer[JobCheckpoint | None]:
         """Return a completed checkpoint, also if a newer one has completed; None if it has not completed. With
-        `checkpoint-readback` it has its contents."""
+        `checkpoint-readback` it has its contents; without, it may say where the splits are."""
 
     @abstractmethod
     def state(self, vertex: int) -> Answer[tuple[OperatorState, ...]]:

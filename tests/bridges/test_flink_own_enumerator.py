@@ -67,7 +67,7 @@ def test_an_enumerator_that_forgets_what_it_has_assigned_is_noticed(own, monkeyp
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Dforgets=true")
     found = violation(RESTORED)
     assert found is not None
-    assert found.property.slug == "nothing-is-committed-twice-or-made-up"
+    assert found.property.slug == "each-split-is-in-one-place"
 
 
 @pytest.mark.flink
@@ -78,7 +78,7 @@ def test_an_unaligned_checkpoint_loses_the_split_that_is_on_its_way(own_class, r
     config = replace(make("keyed", 1, JobSettings(recovery=Recovery.RECOVER_FIRST, alignment_timeout=0), MANY),
                      portions=(1,))  # fmt: skip
     found = {one.property.slug for one in violations(release, config, ON_THE_WAY, 3) if one is not None}
-    assert found == ({"a-job-finishes-when-all-is-committed"} if loses else set())
+    assert found == ({"each-split-is-in-one-place"} if loses else set())
 
 
 @pytest.mark.flink

@@ -249,3 +249,22 @@ def test_a_savepoint_is_complete_of_which_tasks_were_notified_before_the_job_mas
     assert [(type(one), one.checkpoint) for one in ends] == [(CheckpointCompleted, 1)]
     if any(type(one) is JobRestarted for one in signals):  # Flink goes on although the job was stopped
         assert run.violation is not None
+
+
+@pytest.mark.flink
+@pytest.mark.parametrize("release", PIPELINES.releases)
+def test_where_splits_are_is_shown_until_a_source_has_finished(jvms, release):
+    """Of a source whose readers have all finished, a checkpoint of Flink has nothing."""
+    skip_without(release)
+    aligned = ("trigger", "aligned")
+    steps = (
+        RUNNING, ("supply", 0, 3), ("supply", 1, 3), ("supply", 2, 3), SETTLED, aligned, DONE, ("snapshot", 1),
+        ("end", 0), ("supply", 2, 3), SETTLED, aligned, DONE, SETTLED, aligned, DONE, ("snapshot", 3),
+    )  # fmt: skip
+    config = make("separate", 2, JobSettings(recovery=Recovery.RECOVER_FIRST))
+    run = run_scenario(Program(JOB, jvms[release]), config, steps, record=True)
+    assert run.violation is None
+    shown = [one.outcome.value.states for one in run.entries if one.step[0] == "snapshot" and one.outcome]
+    splits = sorted((one.split, one.offset) for vertex in shown[0] for state in vertex for one in state.splits)
+    assert splits == [(0, 3), (1, 3), (2, 3), (3, 0)]
+    assert shown[1] == ()

@@ -17,8 +17,10 @@ from conformance.ports import (
     CheckpointCompleted,
     Committed,
     ErrorKind,
+    JobCheckpoint,
     JobOver,
     JobStatus,
+    OperatorState,
     PortError,
     Run,
     ThreadWoken,
@@ -89,16 +91,35 @@ def test_it_claims_no_steps_and_refuses_them():
         assert caught.value.kind is ErrorKind.ARGUMENT
 
 
+class _ShowsSplits(UnsteppedJob):
+    """Shows of a checkpoint where its splits are, and nothing else."""
+
+    async def snapshot(self, checkpoint):
+        whole = await super().snapshot(checkpoint)
+        if whole is None:
+            return None
+        splits = [tuple(OperatorState(each.splits) for each in some) for some in whole.states]
+        read = tuple(some if any(each.splits for each in some) else () for some in splits)
+        return JobCheckpoint(checkpoint, whole.kind, whole.parallelism, whole.unassigned, read, location="kept")
+
+
 class _NeverIdle(UnsteppedJob):
-    """Never says that nothing is left to do."""
+    """Shows nothing of a checkpoint, and never says that nothing is left to do."""
+
+    async def snapshot(self, checkpoint):
+        whole = await super().snapshot(checkpoint)
+        return whole and JobCheckpoint(whole.checkpoint, whole.kind, whole.parallelism, location="kept")
 
     async def settle(self, until):
         return await super().settle(until) and until is not Until.IDLE
 
 
-class _Restless(Unstepped):
-    """An engine that shows nothing of its checkpoints, and never says that it has come to rest, as released Flink does
-    not once it has lost a split."""
+class _Keeping(Unstepped):
+    """An engine that keeps its checkpoints itself. `kind`: what it shows of them."""
+
+    def __init__(self, name, kind):
+        super().__init__(find_implementation(name))
+        self.kind = kind
 
     @property
     def capabilities(self):
@@ -106,19 +127,45 @@ class _Restless(Unstepped):
         return super().capabilities - {Capability.CHECKPOINT_READBACK}
 
     def _job(self, make, config):
-        return _NeverIdle(make(config), config)
+        return self.kind(make(config), config)
+
+
+FAILS_BETWEEN_CUTS = (
+    ("settle", "running"), ("fail", "task", 0, "between-cuts"), ("supply", 0, 3), ("trigger", "aligned"),
+    ("settle", "idle"),
+)  # fmt: skip
+"""An operator coordinator that goes on with a checkpoint that was never complete has splits then that nobody reads."""
 
 
 @pytest.mark.parametrize(
     ("name", "slug"), [("reference", None), ("known-bug:B-J117", "a-job-finishes-when-all-is-committed")]
 )
 def test_what_a_job_has_lost_that_does_not_come_to_rest_shows_at_its_end(name, slug):
-    """An operator coordinator goes on with a checkpoint that was never complete, so that nobody reads its splits."""
-    steps = (
-        ("settle", "running"), ("fail", "task", 0, "between-cuts"), ("supply", 0, 3), ("trigger", "aligned"),
-        ("settle", "idle"),
-    )  # fmt: skip
-    run = run_scenario(Program(JOB, _Restless(find_implementation(name))), make("keyed"), steps, record=True)
+    """As released Flink does not once it has lost a split."""
+    engine = _Keeping(name, _NeverIdle)
+    run = run_scenario(Program(JOB, engine), make("keyed"), FAILS_BETWEEN_CUTS, record=True)
     assert (run.violation and run.violation.property.slug) == slug
     ends = [signal for one in run.entries if one.outcome for signal in one.outcome.signals if type(signal) is JobOver]
     assert [one.status for one in ends] == [JobStatus.FINISHED]
+
+
+def shown(name, *steps):
+    """Returns what is broken in an engine that shows only where splits are, and what was judged."""
+    program = Program(JOB, _Keeping(name, _ShowsSplits))
+    run = run_scenario(program, make("keyed"), steps)
+    return run.violation and run.violation.property.slug, program.exercised(run.exercised)
+
+
+@pytest.mark.parametrize(("name", "slug"), [("reference", None), ("known-bug:B-J117", "each-split-is-in-one-place")])
+def test_a_split_that_is_nowhere_is_noticed_if_only_splits_are_shown(name, slug):
+    broken, judged = shown(name, *FAILS_BETWEEN_CUTS, ("trigger", "aligned"), ("settle", "no-checkpoint"))
+    assert broken == slug
+    assert ("each-split-is-in-one-place" in judged) is (slug is None)
+    assert "no-record-is-missing-in-a-checkpoint" not in judged
+
+
+def test_what_a_savepoint_must_have_committed_is_known_from_its_splits():
+    stops = (("settle", "running"), ("supply", 0, 3), ("stop_with_savepoint",), ("settle", "over"), ("snapshot", 1))
+    broken, judged = shown("reference", *stops)
+    assert broken is None
+    assert "a-job-is-stopped-when-its-savepoint-is-committed" in judged

@@ -143,9 +143,23 @@ class Contents:
         )
 
     # ---- what must be so ---------------------------------------------------------------------------------------------
+    def wrong_splits(self, before: Contents | None) -> Wrong:
+        """Yields what is wrong with the places of splits. `before`: the checkpoint before, if it was read."""
+        read = (each.split for vertex in self.graph.sources for state in self.states(vertex) for each in state.splits)
+        places = Counter([*self.checkpoint.unassigned, *read])
+        for split in self.graph.splits:
+            if (there := places[split]) != 1:
+                yield ("each-split-is-in-one-place", DUPLICATED if there else LOST,
+                         f"split {split} is not assigned, or with one reader", f"it is in {there} places")  # fmt: skip
+        for split, offset in before.offsets.items() if before is not None else ():
+            if self.offsets[split] < offset:
+                yield ("offsets-never-go-back", REORDERED, f"split {split} was at {offset}, and does not go back",
+                       f"it is at {self.offsets[split]}")  # fmt: skip
+
     def wrong(self, earlier: Mapping[int, Records], before: Contents | None, runs: bool) -> Wrong:
-        """Yields what is wrong. `earlier`: by sink, what was committed in front of the cut; `before`: the checkpoint
-        before, if it was read; `runs`: whether nothing was restarted since."""
+        """Yields what is wrong with all that it holds, but for the places of splits. `earlier`: by sink, what was
+        committed in front of the cut; `before`: the checkpoint before, if it was read; `runs`: whether nothing was
+        restarted since."""
         graph = self.graph
         yield from self._of_shape()
         for vertex in range(len(graph.paths)):
@@ -163,19 +177,9 @@ class Contents:
                            " one split and key in their order", f"{named([later, one])}, in this order")  # fmt: skip
         yield from self._of_channels()
         yield from self._of_watermarks(before if runs else None)
-        for split, offset in before.offsets.items() if before is not None else ():
-            if self.offsets[split] < offset:
-                yield ("offsets-never-go-back", REORDERED, f"split {split} was at {offset}, and does not go back",
-                       f"it is at {self.offsets[split]}")  # fmt: skip
 
     def _of_shape(self) -> Wrong:
         one, graph = self.checkpoint, self.graph
-        read = (each.split for vertex in graph.sources for state in self.states(vertex) for each in state.splits)
-        places = Counter([*one.unassigned, *read])
-        for split in graph.splits:
-            if (there := places[split]) != 1:
-                yield ("each-split-is-in-one-place", DUPLICATED if there else LOST,
-                         f"split {split} is not assigned, or with one reader", f"it is in {there} places")  # fmt: skip
         for vertex, owed in enumerate(graph.vertices):
             if (there := len(self.states(vertex))) != owed.parallelism:
                 yield ("a-checkpoint-has-the-state-of-every-subtask", LOST, f"all {owed.parallelism} subtasks of"

@@ -51,7 +51,7 @@ def _expire(ledger: Ledger) -> Any:
 
 
 def _last(ledger: Ledger) -> Any:
-    if not ledger.is_live() or ledger.tries >= MOST_TRIES or ledger.stopped or ledger.cancelled:
+    if not ledger.is_live() or ledger.tries >= MOST_TRIES or ledger.stopped or ledger.cancelled or not _rests(ledger):
         return None
     covered = ledger.is_covered() and not ledger.has_all_ended() and not ledger.failures.lost_trigger
     for sink in ledger.sinks if covered else ():  # some engines commit with the next checkpoint
@@ -66,24 +66,25 @@ def _kind(ledger: Ledger) -> str:
     return kind if ledger.config.settings.unaligned and kind not in ledger.disabled else _KINDS[0]
 
 
-def _is_restless(ledger: Ledger) -> bool:
-    """Returns whether a job whose threads work on their own has not come to rest, although the drain has waited.
+def _rests(ledger: Ledger) -> bool:
+    """Returns whether a job has come to rest, or need not. A job whose threads work on their own has not if the drain
+    has waited in vain.
 
     It may be slow, or may have lost what it waits for, as a split that nobody reads. Nobody can tell before its sources
     end: a job that has lost something finishes without it (I-88), and one that is slow has not finished yet."""
     is_given_up = not ledger.threads.steps and ledger.threads.waited > MOST_WAITS
-    return is_given_up and ledger.is_live() and not (ledger.stopped or ledger.cancelled)
+    return not is_given_up or not ledger.is_live() or bool(ledger.stopped or ledger.cancelled)
 
 
 def _end(ledger: Ledger) -> Any:
     left = [vertex for vertex in ledger.graph.sources if vertex not in ledger.ended]
-    return steps.end(left[0]) if left and _is_restless(ledger) else None
+    return steps.end(left[0]) if left and not _rests(ledger) else None
 
 
 def _rest(ledger: Ledger) -> Sequence[Any]:
     if ledger.failed:
         return ()
-    rests = ledger.is_live() and not _is_restless(ledger)
+    rests = ledger.is_live() and _rests(ledger)
     verified = [_IDLE, *(steps.state(*one) for one in steps.with_state(ledger))] if rests else []
     return [*verified, *(steps.output(sink) for sink in ledger.graph.sinks)]
 
@@ -109,8 +110,8 @@ def outcome(entries: Sequence[Entry]) -> Outcomes:
 
 def _cut(checkpoint: Any) -> Hashable | None:
     """Returns how far each split was read in a checkpoint, and where the records are that it holds; None if the engine
-    does not tell."""
-    if not isinstance(checkpoint, JobCheckpoint) or not checkpoint.states:
+    does not tell, or tells of its sources only."""
+    if not isinstance(checkpoint, JobCheckpoint) or not checkpoint.states or not all(checkpoint.states):
         return None
     offsets = {(split.split, split.offset) for some in checkpoint.states for one in some for split in one.splits}
     places: dict[tuple[str, int], set[int]] = {}
@@ -131,8 +132,8 @@ def _numbers(runs: Runs) -> Iterator[int]:
 DRAIN = Drain[Ledger](
     While((_go_on, _work, _read, _expire, _last)),
     While((_end,)),
-    Once((_OVER,), unless=lambda ledger: not _is_restless(ledger)),
-    Once((_LAST, _OVER), unless=lambda ledger: not _is_restless(ledger)),
+    Once((_OVER,), unless=_rests),
+    *(Once((_LAST, _OVER), unless=_rests) for _ in range(MOST_WAITS)),  # what waits for a checkpoint lets one fail
     Each(_rest),
     Once((steps.cancel(),), unless=lambda ledger: not ledger.is_live()),
     While((_work,)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from msgspec.structs import replace
@@ -286,7 +287,7 @@ class Ledger(PortLedger):
         vertices = self.graph.rescaled(parallelism)
         supplied, sinks = self.supplied, self.sinks
         self.begin_job(replace(self.config, vertices=vertices, settings=settings, restored=seen.value))
-        if seen.value is not None and not seen.value.states:  # what is outside the job outlives it
+        if seen.value is not None and not self._is_whole(seen.value):  # what is outside the job outlives it
             self.supplied = supplied
             self.sinks = {at: one.gone_back_to(checkpoint) for at, one in sinks.items()}
 
@@ -346,10 +347,13 @@ class Ledger(PortLedger):
         contents.follow(checkpoints.contents(one.origin))
         if value.states:
             before = checkpoints.before(checkpoint)
-            other = checkpoints.known.get(before)
-            earlier = {at: sink.in_front_of(contents, at) for at, sink in self.sinks.items()}
-            runs = other is not None and other.attempt == one.attempt
-            for slug, how, owed, observed in contents.wrong(earlier, checkpoints.contents(before), runs):
+            found = contents.wrong_splits(checkpoints.contents(before))
+            if self._is_whole(value):
+                other = checkpoints.known.get(before)
+                earlier = {at: sink.in_front_of(contents, at) for at, sink in self.sinks.items()}
+                runs = other is not None and other.attempt == one.attempt
+                found = chain(found, contents.wrong(earlier, checkpoints.contents(before), runs))
+            for slug, how, owed, observed in found:
                 self.say(slug, how, f"checkpoint {checkpoint}: {owed}", observed)
             if value.taken:
                 took = one.took if self.threads.steps else sys.maxsize  # else nobody knows when it was complete
@@ -357,6 +361,10 @@ class Ledger(PortLedger):
                 for owed, observed in contents.wrongly_taken(took, times_out):
                     slug = "an-acknowledgement-says-how-a-checkpoint-was-taken"
                     self.say(slug, CORRUPTED, f"checkpoint {checkpoint}: {owed}", observed)
+
+    def _is_whole(self, checkpoint: ports.JobCheckpoint) -> bool:
+        """Returns whether all that a checkpoint holds can be read, and not only where its splits are, or nothing."""
+        return bool(checkpoint.states) and ports.Capability.CHECKPOINT_READBACK in self.capabilities
 
     # ---- signals -----------------------------------------------------------------------------------------------------
     def hear(self, signals: list[ports.Signal]) -> None:

@@ -63,15 +63,17 @@ def _said(slug: str, number: str, statement: str, *signals: type[Any], on: AnySt
                  signals=signals)  # fmt: skip
 
 
-def _holds(slug: str, number: str, statement: str, *tickets: str, when: Callable[[Contents], object] = bool) -> None:
-    """Declares a rule of what a completed checkpoint holds, which is judged when that is read for the first time."""
+def _holds(slug: str, number: str, statement: str, *tickets: str, when: Callable[[Contents], object] = bool,
+           needs: frozenset[Capability] = READBACK) -> None:  # fmt: skip
+    """Declares a rule of what a completed checkpoint holds, which is judged when that is read for the first time.
+    `needs`: nothing, if it is about splits, of which an engine may say where they are although it says nothing else."""
 
     def read(ledger: Ledger, seen: Acted) -> object:
         one = ledger.checkpoints.known.get(seen.operands[0])
         held = None if one is None else one.contents
         return held is not None and held.checkpoint is seen.value and seen.value.states and when(held)
 
-    _said(slug, number, statement, on=steps.snapshot, when=read, tickets=tickets, needs=READBACK)
+    _said(slug, number, statement, on=steps.snapshot, when=read, tickets=tickets, needs=needs)
 
 
 # ---- what is committed -----------------------------------------------------------------------------------------------
@@ -368,7 +370,7 @@ def a_job_is_stopped_when_its_savepoint_is_committed(ledger: Ledger, seen: Outpu
     one = ledger.checkpoints.known.get(ledger.stopped)
     if one is None or one.contents is None or ledger.status is not JobStatus.FINISHED:
         return False
-    if not one.contents.checkpoint.states:  # nobody knows what was in front of it
+    if not one.contents.checkpoint.states:  # nobody knows how far its splits were read
         return False
     owed = f"the job was stopped with savepoint {one.number}: what is in front of it is committed, and nothing else"
     emitted = Records.up_to(one.contents.offsets, ledger.graph.paths[sink])
@@ -422,7 +424,7 @@ adopt(lifetime.after_release_nothing_is_held, steps.resources, needs=RESOURCES)
 
 # ---- what a checkpoint holds -----------------------------------------------------------------------------------------
 _holds("offsets-never-go-back", "I-105", "From one completed checkpoint to the next, and after a restore, no split"
-       " goes back.")  # fmt: skip
+       " goes back.", needs=NOTHING)  # fmt: skip
 _holds("no-record-is-missing-in-a-checkpoint", "I-04", "In a completed checkpoint, each record that a source counts"
        " as emitted is in flight on its way, or in the state of each vertex behind.", "FLINK-40016",
        "FLINK-39018")  # fmt: skip
@@ -431,7 +433,7 @@ _holds("a-record-is-in-a-checkpoint-once", "I-34", "In a completed checkpoint, n
 _holds("nothing-in-a-checkpoint-is-from-behind-the-cut", "I-36", "In a completed checkpoint, there is no record that"
        " its source does not count as emitted.", "FLINK-20654")  # fmt: skip
 _holds("each-split-is-in-one-place", "I-102", "In a completed checkpoint, each split is not assigned, or is with one"
-       " reader, at one position.")  # fmt: skip
+       " reader, at one position.", needs=NOTHING)  # fmt: skip
 _holds("records-of-a-key-are-counted-in-order", "I-02", "Records of one split and key are counted in their order,"
        " over failures and restores, where each record with that key takes the same way.", "FLINK-17564",
        when=lambda one: one.graph.counts)  # fmt: skip

@@ -3,6 +3,7 @@ package conformance.flink.pipeline;
 import conformance.flink.BadRequest;
 import conformance.flink.Json;
 import conformance.flink.Subject;
+import java.nio.file.NoSuchFileException;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -289,6 +290,14 @@ final class PipelineSubject implements Subject {
         ObjectNode checkpoint = Json.object().put("checkpoint", number).put("kind", one.kind);
         ArrayNode parallelism = checkpoint.putArray("parallelism");
         job.plan.vertices.forEach(vertex -> parallelism.add(vertex.parallelism));
+        try {
+            StoredSplits.say(job.plan, one.location, checkpoint);
+        } catch (NoSuchFileException deleted) { // a job that has finished keeps no checkpoint but savepoints
+            listen();
+            if (isLive()) {
+                throw deleted;
+            }
+        }
         return checkpoint.put("location", one.location);
     }
 
@@ -301,7 +310,7 @@ final class PipelineSubject implements Subject {
             if (reader != null) {
                 ArrayNode splits = state.putArray("splits");
                 new TreeMap<>(reader.offsets())
-                        .forEach((split, offset) -> splits.addObject().put("split", split).put("offset", offset));
+                        .forEach((split, offset) -> new Split(split, offset).sayIn(splits));
             }
             if (vertex.kind.equals("count")) {
                 ArrayNode records = state.putArray("records");

@@ -3,6 +3,7 @@ package conformance.flink.pipeline;
 import java.nio.ByteBuffer;
 import org.apache.flink.api.connector.source.SourceSplit;
 import org.apache.flink.core.io.SimpleVersionedSerializer;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 
 /** A split, and how many of its records were emitted. */
 record Split(int number, int offset) implements SourceSplit {
@@ -10,6 +11,11 @@ record Split(int number, int offset) implements SourceSplit {
     @Override
     public String splitId() {
         return Integer.toString(number);
+    }
+
+    /** Says to the suite that a reader has it. */
+    void sayIn(ArrayNode splits) {
+        splits.addObject().put("split", number).put("offset", offset);
     }
 
     /** How splits are written, one, or those that nobody has. */
