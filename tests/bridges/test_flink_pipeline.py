@@ -82,6 +82,18 @@ def test_what_is_outside_the_job_outlives_it(ledger):
     assert set(ledger.found) == {"nothing-is-committed-twice-or-made-up", "only-a-completed-checkpoint-is-committed"}
 
 
+def test_a_restore_may_go_back_behind_the_checkpoint_of_the_job_before(ledger):
+    ledger.restore(seen(checkpoint(2)), 2, "same", "recover-first", True)
+    assert ledger.not_committed(1) == [*range(6, 9)]
+    ledger.restore(seen(checkpoint(1)), 1, "same", "recover-first", True)
+    assert ledger.not_committed(1) == [*range(3, 9)]
+    ledger.triggered(seen(Triggered(2)), "aligned")
+    ledger.hear([CheckpointCompleted(2, CheckpointKind.ALIGNED), Committed(1, Transaction(0, 2), (Run(3, 8),))])
+    assert not ledger.found
+    ledger.hear([Committed(1, Transaction(0, 1), (Run(0, 2),))])
+    assert set(ledger.found) == {"nothing-is-committed-twice-or-made-up"}
+
+
 def test_a_checkpoint_of_the_engines_own_is_one_like_others(ledger):
     ledger.hear([CheckpointBegun(3, CheckpointKind.TIMEOUTABLE)])
     assert set(ledger.refusal("aligned")) == {Refusal.TOO_MANY, Refusal.NOT_RUNNING}

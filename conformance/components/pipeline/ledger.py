@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 from msgspec.structs import replace
@@ -53,21 +54,26 @@ _BEGINNING = ports.JobCheckpoint(0, CheckpointKind.ALIGNED, ())
 class Sink:
     """What a sink has committed."""
 
-    __slots__ = ("records", "transactions")
+    __slots__ = ("earlier", "records", "transactions")
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: Records, earlier: Mapping[Transaction, ports.Runs] = MappingProxyType({})) -> None:
         self.records = records
         """All, also what was committed before the checkpoint with which the job began."""
         self.transactions: dict[Transaction, ports.Runs] = {}
         """Those of this job."""
+        self.earlier = earlier
+        """Those of the jobs before, if they are in `records` and a restore may take them back."""
 
     def gone_back_to(self, checkpoint: int) -> Sink:
-        """Returns what is left of it behind a restore of a checkpoint of which nothing is known but its number."""
-        made = Sink(self.records.copy())
-        for name, runs in self.transactions.items():
+        """Returns what is left of it behind a restore of a checkpoint of which nothing is known but its number. It may
+        be older than the one with which this job began."""
+        left, kept = self.records.copy(), dict[Transaction, ports.Runs]()
+        for name, runs in chain(self.earlier.items(), self.transactions.items()):
             if name.checkpoint > checkpoint:
-                made.records.remove(runs)
-        return made
+                left.remove(runs)
+            else:
+                kept[name] = runs
+        return Sink(left, kept)
 
     def in_front_of(self, one: Contents, sink: int) -> Records:
         """Returns what was committed in front of the cut of a checkpoint, without what it has prepared."""
@@ -439,7 +445,7 @@ class Ledger(PortLedger):
     def _committed(self, signal: ports.Committed) -> None:
         name, mine = signal.transaction, self.sinks.get(signal.sink)
         slug, said = "nothing-is-committed-twice-or-made-up", f"transaction {name.checkpoint} of subtask {name.subtask}"
-        if mine is None or name in mine.transactions:
+        if mine is None or name in mine.transactions or name in mine.earlier:
             self.say(slug, DUPLICATED, f"{said} is committed once, by a sink", "it is committed again, or by none")
             return
         self.may_commit(name, said)
