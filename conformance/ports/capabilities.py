@@ -100,4 +100,4 @@ class Capability(Word):
     threads of a job work on their own."""
     CHECKPOINT_READBACK = "checkpoint-readback"
     """What a checkpoint of a job holds can be read back, and what its operators have. Without it, jobs are judged by
-    their output alone."""
+    their output, and by where splits are if a checkpoint says so."""

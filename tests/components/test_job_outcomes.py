@@ -14,7 +14,7 @@ from conformance.driver import Program, Run, run_scenario
 from conformance.engines.compare import first_difference, outcomes
 from conformance.engines.search import Search, seeds
 from conformance.ports import Recovery, find_implementation
-from conformance.scenarios import Scenario
+from conformance.scenarios import Entry, Scenario
 from tests.components.little_job import Little
 from tests.components.test_little_job import component
 
@@ -108,3 +108,25 @@ def test_what_a_restored_job_commits_depends_on_the_cut():
         same += bool(is_restored and outcomes(PIPELINE, left, right)[0].entries)
     assert others, "something else is committed"
     assert same, "most restores are compared"
+
+
+def test_nothing_is_compared_behind_a_restore_of_which_only_splits_are_known():
+    """What was in flight is part of the cut, so that equal offsets are not enough."""
+    steps = (
+        ("settle", "running"), ("supply", 0, 3), ("settle", "idle"), ("trigger", "aligned"),
+        ("settle", "no-checkpoint"), ("kill",), ("restore", 1, "same", "recover-first", True),
+    )  # fmt: skip
+    program = Program(PIPELINE, find_implementation("reference"))
+    run = run_scenario(program, PIPELINE.configs[0], steps, record=True)
+    assert run.violation is None
+    assert committed(run)
+    bare = copy(run)
+    bare.entries = tuple(_with_splits_only(one) if one.step[0] == "restore" else one for one in run.entries)
+    assert committed(bare) == []
+
+
+def _with_splits_only(entry: Entry) -> Entry:
+    assert entry.outcome is not None
+    whole = entry.outcome.value
+    splits = tuple(some if any(one.splits for one in some) else () for some in whole.states)
+    return replace(entry, outcome=replace(entry.outcome, value=replace(whole, states=splits)))

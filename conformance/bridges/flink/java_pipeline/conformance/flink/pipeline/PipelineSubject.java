@@ -3,6 +3,7 @@ package conformance.flink.pipeline;
 import conformance.flink.BadRequest;
 import conformance.flink.Json;
 import conformance.flink.Subject;
+import java.io.FileNotFoundException;
 import java.nio.file.NoSuchFileException;
 import java.util.List;
 import java.util.Optional;
@@ -41,6 +42,8 @@ final class PipelineSubject implements Subject {
     private static final long BEGINNING_MILLIS = 12_000;
     /** The same if operators stand still: data has come as far as it can, or will come later. */
     private static final long STILL_MILLIS = 60;
+    /** How long Flink may take to trigger the checkpoint in which a job takes part whose sources have ended. */
+    private static final long ENDING_MILLIS = 1_000;
 
     private final LiveJob job;
     private final Watch watch;
@@ -292,7 +295,7 @@ final class PipelineSubject implements Subject {
         job.plan.vertices.forEach(vertex -> parallelism.add(vertex.parallelism));
         try {
             StoredSplits.say(job.plan, one.location, checkpoint);
-        } catch (NoSuchFileException deleted) { // a job that has finished keeps no checkpoint but savepoints
+        } catch (NoSuchFileException | FileNotFoundException deleted) { // a job that has finished keeps savepoints only
             listen();
             if (isLive()) {
                 throw deleted;
@@ -410,7 +413,8 @@ final class PipelineSubject implements Subject {
      * itself, since all data has come to its end, or a failure strikes, or the job master hears of one.
      */
     private boolean mayGoOn(long since) {
-        return (job.isEnded() || job.failures.mayStrike()) && System.nanoTime() - since < TimeUnit.MILLISECONDS.toNanos(STILL_MILLIS);
+        long patience = job.isEnded() ? ENDING_MILLIS : job.failures.mayStrike() ? STILL_MILLIS : 0;
+        return System.nanoTime() - since < TimeUnit.MILLISECONDS.toNanos(patience);
     }
 
     /** Whether all tasks run, nothing is pending, and all that exists was emitted. */

@@ -43,8 +43,8 @@ final class StoredSplits {
     }
 
     /**
-     * Says in a checkpoint where the splits are; nothing if a reader has finished, whose splits are stored no more. Of a
-     * source whose readers all have finished, nothing is stored at all.
+     * Says in a checkpoint where the splits are; nothing if a reader has finished, whose splits are stored no more.
+     * Of a source whose readers all have finished, nothing is stored at all.
      */
     static void say(JobPlan plan, String location, ObjectNode checkpoint) throws IOException {
         StoredSplits splits = new StoredSplits(plan);
