@@ -103,6 +103,9 @@ test-flink: jdk venv ## the tests and the suite against the released Flink jars;
 	$(call flink-coordinator-report,2.3.0,build)
 	$(call flink-coordinator-report,2.2.1,build)
 	$(call flink-coordinator-report,1.20.5,build)
+	$(call flink-pipeline-report,2.3.0,build)
+	$(call flink-pipeline-report,2.2.1,build)
+	$(call flink-pipeline-report,1.20.5,build)
 
 flink-reports: jdk venv ## the published reports on the released Flink, into reports/
 	$(BIN)/python -m conformance.bridges.flink fetch 2.3.0 2.2.1 1.20.5
@@ -112,6 +115,9 @@ flink-reports: jdk venv ## the published reports on the released Flink, into rep
 	$(call flink-coordinator-report,2.3.0,reports)
 	$(call flink-coordinator-report,2.2.1,reports)
 	$(call flink-coordinator-report,1.20.5,reports)
+	$(call flink-pipeline-report,2.3.0,reports)
+	$(call flink-pipeline-report,2.2.1,reports)
+	$(call flink-pipeline-report,1.20.5,reports)
 
 flink-jobs: jdk venv ## whole jobs on the released Flink, into reports/; takes half an hour
 	$(BIN)/python -m conformance.bridges.flink fetch 2.3.0 2.2.1 1.20.5
@@ -149,6 +155,12 @@ endef
 define flink-coordinator-report
 	$(CONFORMANCE) check --scenarios 2000 --implementation flink-coordinator@$(1) --component coordinator \
 	  --known-failures conformance/bridges/flink/known_failures/$(1).toml --report $(2)/flink-coordinator-$(1).md
+endef
+
+# A release and a folder; the same for whole jobs, which take a second and more each.
+define flink-pipeline-report
+	$(CONFORMANCE) check --scenarios 120 --implementation flink-pipeline@$(1) --component pipeline \
+	  --known-failures conformance/bridges/flink/known_failures/$(1).toml --report $(2)/flink-pipeline-$(1).md
 endef
 
 jdk:

@@ -93,10 +93,13 @@ def read_page(text: str) -> Searched:
 
 
 def searched(release: str) -> Searched:
-    """Returns what the pages of a release say: that of its components, and that of its coordinator."""
-    pages = (REPORTS / f"flink-{release}.md", REPORTS / f"flink-coordinator-{release}.md")
-    one, other = (read_page(page.read_text(encoding="utf-8")) for page in pages)
-    return Searched({**one.scenarios, **other.scenarios}, {**one.failed, **other.failed})
+    """Returns what the pages of a release say: that of its components, of its coordinator, and of whole jobs."""
+    names = (f"flink-{release}.md", f"flink-coordinator-{release}.md", f"flink-pipeline-{release}.md")
+    pages = [read_page((REPORTS / name).read_text(encoding="utf-8")) for name in names]
+    return Searched(
+        {component: many for one in pages for component, many in one.scenarios.items()},
+        {broken: many for one in pages for broken, many in one.failed.items()},
+    )
 
 
 HEADER = """# All findings in released Flink

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 
 from building.flink_pipeline import EPISODES, PROBE, SETTINGS, SPLITS, Episode, chain, main, read, report, run
 from building.flink_probe import lines, wrong
-from conformance.bridges.flink import FlinkPipeline, flink_pipeline
+from conformance.bridges.flink import FlinkPipeline, flink_pipeline, releases
 from conformance.bridges.flink.releases import PIPELINES
 from conformance.components import COMPONENTS
 from conformance.components.pipeline.config import make
@@ -19,6 +20,7 @@ from conformance.components.pipeline.graph import graph_of
 from conformance.components.pipeline.ledger import Ledger
 from conformance.components.pipeline.steps import restorable
 from conformance.driver import Program, Seen, run_scenario
+from conformance.engines import load_known_failures, standing
 from conformance.ports import (
     Capability,
     CheckpointBegun,
@@ -280,3 +282,13 @@ def test_where_splits_are_is_shown_until_a_source_has_finished(jvms, release):
     splits = sorted((one.split, one.offset) for vertex in shown[0] for state in vertex for one in state.splits)
     assert splits == [(0, 3), (1, 3), (2, 3), (3, 0)]
     assert shown[1] == ()
+
+
+@pytest.mark.flink
+@pytest.mark.parametrize("release", PIPELINES.releases)
+def test_every_known_failure_still_fails(jvms, release):
+    skip_without(release)
+    path = Path(releases.__file__).parent / "known_failures" / f"{release}.toml"
+    found = standing(load_known_failures(path), f"flink-pipeline@{release}", jvms[release], ["pipeline"])
+    assert found.failing
+    assert found.fixed == ()
