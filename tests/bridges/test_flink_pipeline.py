@@ -267,8 +267,8 @@ def test_a_savepoint_is_complete_of_which_tasks_were_notified_before_the_job_mas
 
 @pytest.mark.flink
 @pytest.mark.parametrize("release", PIPELINES.releases)
-def test_where_splits_are_is_shown_until_a_source_has_finished(jvms, release):
-    """Of a source whose readers have all finished, a checkpoint of Flink has nothing."""
+def test_where_splits_are_is_shown_until_a_source_has_ended(jvms, release):
+    """Flink stores nothing of a reader that has finished, and restores it without its splits, if others have not."""
     skip_without(release)
     aligned = ("trigger", "aligned")
     steps = (

@@ -129,6 +129,11 @@ final class LiveJob {
         return plan.vertices.stream().allMatch(vertex -> !vertex.isSource() || isEnded(vertex.number));
     }
 
+    /** Whether no more records come of a source. */
+    boolean hasEnded() {
+        return plan.vertices.stream().anyMatch(vertex -> vertex.isSource() && isEnded(vertex.number));
+    }
+
     void end(int source) {
         ended.set(source, 1);
         SplitAssigner assigner = assigners.get(source);

@@ -293,12 +293,14 @@ final class PipelineSubject implements Subject {
         ObjectNode checkpoint = Json.object().put("checkpoint", number).put("kind", one.kind);
         ArrayNode parallelism = checkpoint.putArray("parallelism");
         job.plan.vertices.forEach(vertex -> parallelism.add(vertex.parallelism));
-        try {
-            StoredSplits.say(job.plan, one.location, checkpoint);
-        } catch (NoSuchFileException | FileNotFoundException deleted) { // a job that has finished keeps savepoints only
-            listen();
-            if (isLive()) {
-                throw deleted;
+        if (!job.hasEnded()) { // else a reader may have finished, and what it has read to the end is stored no more
+            try {
+                StoredSplits.say(job.plan, one.location, checkpoint);
+            } catch (NoSuchFileException | FileNotFoundException deleted) { // a job that has finished keeps savepoints
+                listen();
+                if (isLive()) {
+                    throw deleted;
+                }
             }
         }
         return checkpoint.put("location", one.location);

@@ -35,17 +35,12 @@ final class StoredSplits {
     private final JobPlan plan;
     private final TreeSet<Integer> unassigned = new TreeSet<>();
     private final Map<Integer, Map<Integer, List<Split>>> read = new TreeMap<>(); // by vertex and subtask
-    private int sources; // of which something is stored
-    private boolean isFinished; // a reader has
 
     private StoredSplits(JobPlan plan) {
         this.plan = plan;
     }
 
-    /**
-     * Says in a checkpoint where the splits are; nothing if a reader has finished, whose splits are stored no more.
-     * Of a source whose readers all have finished, nothing is stored at all.
-     */
+    /** Says in a checkpoint where the splits are. */
     static void say(JobPlan plan, String location, ObjectNode checkpoint) throws IOException {
         StoredSplits splits = new StoredSplits(plan);
         Path metadata = Path.of(URI.create(location)).resolve("_metadata");
@@ -57,17 +52,12 @@ final class StoredSplits {
                 }
             }
         }
-        boolean isWhole = splits.sources == plan.vertices.stream().filter(JobPlan.Vertex::isSource).count();
-        if (isWhole && !splits.isFinished) {
-            splits.writeTo(checkpoint);
-        }
+        splits.writeTo(checkpoint);
     }
 
     private void readSource(OperatorState source) throws IOException {
         readUnassigned(source.getCoordinatorState().getData());
-        sources++;
         for (Map.Entry<Integer, OperatorSubtaskState> one : source.getSubtaskStates().entrySet()) {
-            isFinished |= one.getValue().isFinished();
             for (OperatorStateHandle handle : one.getValue().getManagedOperatorState()) {
                 for (Split split : splits(handle)) {
                     read.computeIfAbsent(vertexOf(split), vertex -> new TreeMap<>())
