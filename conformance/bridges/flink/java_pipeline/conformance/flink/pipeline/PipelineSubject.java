@@ -293,7 +293,9 @@ final class PipelineSubject implements Subject {
         ObjectNode checkpoint = Json.object().put("checkpoint", number).put("kind", one.kind);
         ArrayNode parallelism = checkpoint.putArray("parallelism");
         job.plan.vertices.forEach(vertex -> parallelism.add(vertex.parallelism));
-        if (!job.hasEnded()) { // else a reader may have finished, and what it has read to the end is stored no more
+        // Once a source has ended, a reader may have finished: what it has read to the end is stored no more. Where the
+        // last checkpoint of a master is that was lost may be known to nobody.
+        if (!job.hasEnded() && !one.location.isEmpty()) {
             try {
                 StoredSplits.say(job.plan, one.location, checkpoint);
             } catch (NoSuchFileException | FileNotFoundException deleted) { // a job that has finished keeps savepoints
