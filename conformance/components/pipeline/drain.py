@@ -68,7 +68,7 @@ def _kind(ledger: Ledger) -> str:
 
 def _rests(ledger: Ledger) -> bool:
     """Returns whether a job has come to rest, or need not. A job whose threads work on their own has not if the drain
-    has waited in vain.
+    has given up waiting for that.
 
     It may be slow, or may have lost what it waits for, as a split that nobody reads. Nobody can tell before its sources
     end: a job that has lost something finishes without it (I-88), and one that is slow has not finished yet."""
@@ -110,7 +110,7 @@ def outcome(entries: Sequence[Entry]) -> Outcomes:
 
 def _cut(checkpoint: Any) -> Hashable | None:
     """Returns how far each split was read in a checkpoint, and where the records are that it holds; None if the engine
-    does not tell, or tells of its sources only."""
+    does not show that, or shows only its sources."""
     if not isinstance(checkpoint, JobCheckpoint) or not checkpoint.states or not all(checkpoint.states):
         return None
     offsets = {(split.split, split.offset) for some in checkpoint.states for one in some for split in one.splits}
