@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conformance import cli
+from conformance.bridges.jsonl.unstepped import Unstepped
+from conformance.components.pipeline.config import make
 from conformance.components.subpartition import SubpartitionScenarioConfig
 from conformance.engines import load_known_failures, standing
+from conformance.engines.known_failures import MOST_RUNS
 from conformance.ports import Capability, find_implementation
-from conformance.scenarios import Scenario, SchemaError, encode_scenario
+from conformance.ports.implementation import Factory
+from conformance.scenarios import Finding, Scenario, SchemaError, encode_scenario
 from reference_impl.design import PUSHED
 from reference_impl.implementation import Reference
 
@@ -25,6 +31,17 @@ class = "orphaned"
 ticket = "OURS-1"
 reason = "not mended yet"
 scenario = "replaced.json"
+"""
+
+
+CANCELLED = """
+[[failure]]
+component = "pipeline"
+property = "a-cancelled-job-is-over"
+class = "stuck"
+ticket = "none"
+reason = "it was restored"
+scenario = "cancelled.json"
 """
 
 
@@ -161,3 +178,35 @@ def test_links_within_the_folder_are_followed(tmp_path):
     (tmp_path / "replaced.json").rename(tmp_path / "data" / "real.json")
     (tmp_path / "replaced.json").symlink_to("data/real.json")
     assert load_known_failures(tmp_path / "known.toml")[0].scenario == REPLACED
+
+
+class Seldom(Unstepped):
+    """A job whose threads work on their own: each third one does not know after a failover that it was cancelled."""
+
+    def __init__(self, has_bug: bool = True) -> None:
+        super().__init__(find_implementation("reference"))
+        self._bug = Unstepped(find_implementation("known-bug:B-J57" if has_bug else "reference"))
+        self.jobs = 0
+
+    def components(self) -> Mapping[str, Factory]:
+        right, wrong = super().components()["pipeline"], self._bug.components()["pipeline"]
+
+        def make_job(config: Any) -> Any:
+            self.jobs += 1
+            return (right if self.jobs % 3 else wrong)(config)
+
+        return {"pipeline": make_job}
+
+
+def test_what_need_not_fail_each_time_fails_in_one_of_a_few_runs(tmp_path):
+    steps = (("settle", "running"), ("cancel",), ("fail", "master", 0, "now"))
+    found = Finding("a-cancelled-job-is-over", "stuck", "somebody")
+    scenario = Scenario("pipeline", make("one edge", 1), steps, found)
+    (tmp_path / "cancelled.json").write_text(encode_scenario(scenario))
+    listed(tmp_path, CANCELLED)
+    entries = load_known_failures(tmp_path / "known.toml")
+    for engine, runs in ((Seldom(), 3), (Seldom(has_bug=False), MOST_RUNS)):
+        now = standing(entries, "seldom", engine, ["pipeline"])
+        assert engine.jobs == runs
+        assert bool(now.failing) is not bool(now.fixed)
+        assert bool(now.failing) is (runs == 3)

@@ -129,8 +129,8 @@ final class LiveJob {
         return plan.vertices.stream().allMatch(vertex -> !vertex.isSource() || isEnded(vertex.number));
     }
 
-    /** Whether no more records come of a source. */
-    boolean hasEnded() {
+    /** Whether no more records come of one of the sources, at least. */
+    boolean isAnyEnded() {
         return plan.vertices.stream().anyMatch(vertex -> vertex.isSource() && isEnded(vertex.number));
     }
 

@@ -295,7 +295,7 @@ final class PipelineSubject implements Subject {
         job.plan.vertices.forEach(vertex -> parallelism.add(vertex.parallelism));
         // Once a source has ended, a reader may have finished: what it has read to the end is stored no more. Where the
         // last checkpoint of a master is that was lost may be known to nobody.
-        if (!job.hasEnded() && !one.location.isEmpty()) {
+        if (!job.isAnyEnded() && !one.location.isEmpty()) {
             try {
                 StoredSplits.say(job.plan, one.location, checkpoint);
             } catch (NoSuchFileException | FileNotFoundException deleted) { // a job that has finished keeps savepoints

@@ -12,7 +12,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import org.apache.flink.api.common.typeutils.base.array.BytePrimitiveArraySerializer;
 import org.apache.flink.core.fs.FSDataInputStream;
 import org.apache.flink.core.io.SimpleVersionedSerialization;
@@ -33,7 +32,7 @@ final class StoredSplits {
     private static final int COORDINATOR_VERSION = 1;
 
     private final JobPlan plan;
-    private final TreeSet<Integer> unassigned = new TreeSet<>();
+    private final List<Integer> unassigned = new ArrayList<>();
     private final Map<Integer, Map<Integer, List<Split>>> read = new TreeMap<>(); // by vertex and subtask
 
     private StoredSplits(JobPlan plan) {
@@ -109,7 +108,7 @@ final class StoredSplits {
 
     private void writeTo(ObjectNode checkpoint) {
         ArrayNode none = checkpoint.putArray("unassigned");
-        unassigned.forEach(none::add);
+        unassigned.stream().sorted().forEach(none::add);
         ArrayNode states = checkpoint.putArray("states");
         for (JobPlan.Vertex vertex : plan.vertices) {
             ArrayNode subtasks = states.addArray();
