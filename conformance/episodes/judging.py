@@ -210,7 +210,7 @@ class _Job:
         kind = CheckpointKind.ALIGNED if one is None else one.kind
         self._perform(_HEARD, ports.CheckpointCompleted(line.checkpoint, kind))
         if line.positions is not None:
-            states = (self._sources(line.positions), (ports.OperatorState(),), (ports.OperatorState(),))
+            states = (self._sources(line.positions), (), ())
             self._answers.checkpoint = JobCheckpoint(line.checkpoint, kind, (1, 1, 1), states=states)
             self._perform(recorded.snapshot(line.checkpoint))
 

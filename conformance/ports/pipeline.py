@@ -226,9 +226,9 @@ class JobCheckpoint(Struct, frozen=True, omit_defaults=True):
     """Where the engine keeps the checkpoint, if it needs more than this value to restore it.
 
     An engine that keeps everything itself and cannot read it back, so that it has no `checkpoint-readback`, leaves all
-    but this field, `checkpoint`, `kind` and `parallelism` empty. If it can read where all splits are, it may say that
-    of a checkpoint: in `unassigned`, and in `states`, of which a source has its subtasks with their `splits`, and any
-    other vertex nothing. Such an engine keeps what is outside the job, too, as `JobConfig.restored` says."""
+    but this field, `checkpoint`, `kind` and `parallelism` empty. If it can read where all splits are, it may show that
+    in `unassigned` and `states`: each subtask of a source has its `splits` there, and other vertices have no subtasks.
+    Such an engine keeps what is outside the job, too, as `JobConfig.restored` says."""
 
 
 class JobConfig(Struct, frozen=True, forbid_unknown_fields=True):

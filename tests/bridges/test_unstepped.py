@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
+from msgspec.structs import replace
 
 from conformance.bridges.jsonl import JsonLinesImplementation
 from conformance.bridges.jsonl.unstepped import Unstepped, UnsteppedJob
@@ -17,16 +18,15 @@ from conformance.ports import (
     CheckpointCompleted,
     Committed,
     ErrorKind,
-    JobCheckpoint,
     JobOver,
     JobStatus,
-    OperatorState,
     PortError,
     Run,
     ThreadWoken,
     Until,
     find_implementation,
 )
+from tests.components.splits_only import splits_only
 
 SCENARIOS = 12
 JOB = COMPONENTS["pipeline"]
@@ -96,11 +96,7 @@ class _ShowsSplits(UnsteppedJob):
 
     async def snapshot(self, checkpoint):
         whole = await super().snapshot(checkpoint)
-        if whole is None:
-            return None
-        splits = [tuple(OperatorState(each.splits) for each in some) for some in whole.states]
-        read = tuple(some if any(each.splits for each in some) else () for some in splits)
-        return JobCheckpoint(checkpoint, whole.kind, whole.parallelism, whole.unassigned, read, location="kept")
+        return whole and splits_only(whole)
 
 
 class _NeverIdle(UnsteppedJob):
@@ -108,7 +104,7 @@ class _NeverIdle(UnsteppedJob):
 
     async def snapshot(self, checkpoint):
         whole = await super().snapshot(checkpoint)
-        return whole and JobCheckpoint(whole.checkpoint, whole.kind, whole.parallelism, location="kept")
+        return whole and replace(splits_only(whole), unassigned=(), states=())
 
     async def settle(self, until):
         return await super().settle(until) and until is not Until.IDLE

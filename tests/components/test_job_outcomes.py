@@ -16,6 +16,7 @@ from conformance.engines.search import Search, seeds
 from conformance.ports import Recovery, find_implementation
 from conformance.scenarios import Entry, Scenario
 from tests.components.little_job import Little
+from tests.components.splits_only import splits_only
 from tests.components.test_little_job import component
 
 PIPELINE = COMPONENTS["pipeline"]
@@ -127,6 +128,4 @@ def test_nothing_is_compared_behind_a_restore_of_which_only_splits_are_known():
 
 def _with_splits_only(entry: Entry) -> Entry:
     assert entry.outcome is not None
-    whole = entry.outcome.value
-    splits = tuple(some if any(one.splits for one in some) else () for some in whole.states)
-    return replace(entry, outcome=replace(entry.outcome, value=replace(whole, states=splits)))
+    return replace(entry, outcome=replace(entry.outcome, value=splits_only(entry.outcome.value)))

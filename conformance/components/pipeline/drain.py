@@ -133,7 +133,7 @@ DRAIN = Drain[Ledger](
     While((_go_on, _work, _read, _expire, _last)),
     While((_end,)),
     Once((_OVER,), unless=_rests),
-    *(Once((_LAST, _OVER), unless=_rests) for _ in range(MOST_WAITS)),  # what waits for a checkpoint lets one fail
+    *(Once((_LAST, _OVER), unless=_rests) for _ in range(MOST_WAITS)),  # a failure that waits for one lets it fail
     Each(_rest),
     Once((steps.cancel(),), unless=lambda ledger: not ledger.is_live()),
     While((_work,)),

@@ -66,7 +66,7 @@ def _said(slug: str, number: str, statement: str, *signals: type[Any], on: AnySt
 def _holds(slug: str, number: str, statement: str, *tickets: str, when: Callable[[Contents], object] = bool,
            needs: frozenset[Capability] = READBACK) -> None:  # fmt: skip
     """Declares a rule of what a completed checkpoint holds, which is judged when that is read for the first time.
-    `needs`: nothing, if it is about splits, of which an engine may say where they are although it says nothing else."""
+    `needs`: NOTHING for a rule of splits, since an engine may show these alone."""
 
     def read(ledger: Ledger, seen: Acted) -> object:
         one = ledger.checkpoints.known.get(seen.operands[0])
