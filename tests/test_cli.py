@@ -82,6 +82,11 @@ def test_a_crash_alone_is_inconclusive():
     assert run("check", *SMALL, "--implementation", "tests.implementations:NothingToMake") == 3
 
 
+def test_a_task_that_fails_of_nothing_is_a_violation(capsys):
+    assert run("check", "--component", "task-restore", "--scenarios", "20", "--implementation", "known-bug:B-E38") == 1
+    assert "FAILED" in capsys.readouterr().out
+
+
 def test_bugs_reports_kills_and_survivors(tmp_path):
     document = tmp_path / "bugs.json"
     assert run("bugs", "B-01", "B-D4", "--json", str(document)) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from conformance.driver import ANSWERS
 from conformance.engines import Found, Standing
 
 CONFORMS, VIOLATION, USAGE, INCONCLUSIVE = 0, 1, 2, 3
@@ -39,8 +40,15 @@ def status_in_words(status: int) -> str:
 
 
 def status_of(found: Iterable[Found], now: Standing) -> int:
-    """Return the status for these findings. Known failures do not count. Crashes and hangs alone are inconclusive."""
+    """Return the status for these findings. Known failures do not count. Operations that crashed or hung are
+    inconclusive as long as nothing else was found."""
     news = [one for one in found if now.entry(one) is None]
     if not news:
         return CONFORMS
-    return INCONCLUSIVE if all(one.failure_class in ("crashed", "hung") for one in news) else VIOLATION
+    return INCONCLUSIVE if all(_crashed_or_hung(one) for one in news) else VIOLATION
+
+
+def _crashed_or_hung(found: Found) -> bool:
+    """Returns whether an operation gave no answer. A task that fails of nothing is of the class *crashed*, too, but the
+    engine is there and says so: another property judges that."""
+    return found.slug == ANSWERS and found.failure_class in ("crashed", "hung")
