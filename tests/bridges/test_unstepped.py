@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 
 import pytest
-from msgspec.structs import replace
 
 from conformance.bridges.jsonl import JsonLinesImplementation
-from conformance.bridges.jsonl.unstepped import Unstepped, UnsteppedJob
+from conformance.bridges.jsonl.unstepped import Unstepped
 from conformance.components import COMPONENTS
 from conformance.components.pipeline.config import make
 from conformance.driver import Program, run_scenario
@@ -26,7 +25,7 @@ from conformance.ports import (
     Until,
     find_implementation,
 )
-from tests.components.splits_only import splits_only
+from tests.components.keeping_job import Keeping, KeepingJob, nothing_but_where
 
 SCENARIOS = 12
 JOB = COMPONENTS["pipeline"]
@@ -91,39 +90,14 @@ def test_it_claims_no_steps_and_refuses_them():
         assert caught.value.kind is ErrorKind.ARGUMENT
 
 
-class _ShowsSplits(UnsteppedJob):
-    """Shows of a checkpoint where its splits are, and nothing else."""
-
-    async def snapshot(self, checkpoint):
-        whole = await super().snapshot(checkpoint)
-        return whole and splits_only(whole)
-
-
-class _NeverIdle(UnsteppedJob):
+class _NeverIdle(KeepingJob):
     """Shows nothing of a checkpoint, and never says that nothing is left to do."""
 
-    async def snapshot(self, checkpoint):
-        whole = await super().snapshot(checkpoint)
-        return whole and replace(splits_only(whole), unassigned=(), states=())
+    def shown(self, whole):
+        return nothing_but_where(whole)
 
     async def settle(self, until):
         return await super().settle(until) and until is not Until.IDLE
-
-
-class _Keeping(Unstepped):
-    """An engine that keeps its checkpoints itself. `kind`: what it shows of them."""
-
-    def __init__(self, name, kind):
-        super().__init__(find_implementation(name))
-        self.kind = kind
-
-    @property
-    def capabilities(self):
-        """Those of the implementation, but the one to read checkpoints."""
-        return super().capabilities - {Capability.CHECKPOINT_READBACK}
-
-    def _job(self, make, config):
-        return self.kind(make(config), config)
 
 
 FAILS_BETWEEN_CUTS = (
@@ -138,7 +112,7 @@ FAILS_BETWEEN_CUTS = (
 )
 def test_what_a_job_has_lost_that_does_not_come_to_rest_shows_at_its_end(name, slug):
     """As released Flink does not once it has lost a split."""
-    engine = _Keeping(name, _NeverIdle)
+    engine = Keeping(name, _NeverIdle)
     run = run_scenario(Program(JOB, engine), make("keyed"), FAILS_BETWEEN_CUTS, record=True)
     assert (run.violation and run.violation.property.slug) == slug
     ends = [signal for one in run.entries if one.outcome for signal in one.outcome.signals if type(signal) is JobOver]
@@ -147,7 +121,7 @@ def test_what_a_job_has_lost_that_does_not_come_to_rest_shows_at_its_end(name, s
 
 def shown(name, *steps):
     """Returns what is broken in an engine that shows only where splits are, and what was judged."""
-    program = Program(JOB, _Keeping(name, _ShowsSplits))
+    program = Program(JOB, Keeping(name))
     run = run_scenario(program, make("keyed"), steps)
     return run.violation and run.violation.property.slug, program.exercised(run.exercised)
 

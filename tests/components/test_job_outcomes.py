@@ -15,8 +15,8 @@ from conformance.engines.compare import first_difference, outcomes
 from conformance.engines.search import Search, seeds
 from conformance.ports import Recovery, find_implementation
 from conformance.scenarios import Entry, Scenario
+from tests.components.keeping_job import splits_only
 from tests.components.little_job import Little
-from tests.components.splits_only import splits_only
 from tests.components.test_little_job import component
 
 PIPELINE = COMPONENTS["pipeline"]
