@@ -25,7 +25,7 @@ from conformance.ports import (
     Until,
     find_implementation,
 )
-from tests.components.keeping_job import Keeping, KeepingJob, nothing_but_where
+from tests.components.keeping_job import Keeping, ShowsNothing
 
 SCENARIOS = 12
 JOB = COMPONENTS["pipeline"]
@@ -90,11 +90,8 @@ def test_it_claims_no_steps_and_refuses_them():
         assert caught.value.kind is ErrorKind.ARGUMENT
 
 
-class _NeverIdle(KeepingJob):
-    """Shows nothing of a checkpoint, and never says that nothing is left to do."""
-
-    def shown(self, whole):
-        return nothing_but_where(whole)
+class _NeverIdle(ShowsNothing):
+    """Never says that nothing is left to do."""
 
     async def settle(self, until):
         return await super().settle(until) and until is not Until.IDLE

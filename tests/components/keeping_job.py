@@ -110,6 +110,13 @@ class KeepingJob(UnsteppedJob):
         return runs_of(sorted(one for runs in self._committed.get(sink, ()) for one in records_of(runs)))
 
 
+class ShowsNothing(KeepingJob):
+    """A job that shows of a checkpoint only where it is kept."""
+
+    def shown(self, whole: JobCheckpoint) -> JobCheckpoint:
+        return nothing_but_where(whole)
+
+
 def _offset(restored: JobCheckpoint | None, split: int) -> int:
     """Returns how many records of a split are in front of the cut."""
     states = () if restored is None else restored.states

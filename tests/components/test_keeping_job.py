@@ -8,17 +8,10 @@ import pytest
 from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines.search import Search, seeds
-from tests.components.keeping_job import BUGS, Keeping, KeepingJob, nothing_but_where
+from tests.components.keeping_job import BUGS, Keeping, KeepingJob, ShowsNothing
 
 SCENARIOS = 100
 """In the 47th, a ledger accused the honest engine once that forgot what jobs before the last one had committed."""
-
-
-class ShowsNothing(KeepingJob):
-    """A job that shows of a checkpoint only where it is."""
-
-    def shown(self, whole):
-        return nothing_but_where(whole)
 
 
 def violations(engine):
