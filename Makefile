@@ -33,7 +33,7 @@ PYTEST      := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadgroup
 CONFORMANCE := $(BIN)/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs findings flink-pipeline flink-searches flink-causes lint format docs coverage release pace bench kill-matrix likely-causes reach episodes episodes-spark faults domains ablation hunt suite-mutants hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example campaign-bugs campaign-nightly
+.PHONY: announce help venv campaign test test-spark test-flink flink-reports flink-jobs findings flink-pipeline flink-searches flink-causes lint format docs coverage release pace bench kill-matrix likely-causes reach outside episodes episodes-spark faults domains ablation hunt suite-mutants hypothesis jobs variants exercise corpus explore trials nightly clean jdk test-browser campaign-example campaign-bugs campaign-nightly
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -252,6 +252,9 @@ likely-causes: venv ## how well findings are grouped by likely cause, on all kno
 reach: venv ## which known bugs of the others each component finds, into reports/
 	$(BIN)/python -m tests.hunts.reach reports/reach.md --into build/reach --processes $(PROCESSES)
 
+outside: venv ## which known bugs of jobs are found in an engine that shows less of itself, into reports/; half an hour
+	$(BIN)/python -m tests.hunts.outside reports/outside.md --into build/outside --processes $(PROCESSES)
+
 ablation: venv ## what each prefix, bias and manner of a search is good for, on known bugs, into reports/; hours
 	$(BIN)/python -m tests.hunts.ablation reports/ablation.md --into build/ablation --processes $(PROCESSES)
 
@@ -334,8 +337,8 @@ endef
 
 nightly: test ## the test command, the slow tests, and the reports on the suite itself and on Spark; hours
 	$(PYTEST) -m slow
-	rm -rf build/kill-matrix build/reach build/suite-mutants build/variants
-	$(MAKE) kill-matrix likely-causes reach suite-mutants hypothesis jobs variants explore trials coverage episodes-spark
+	rm -rf build/kill-matrix build/reach build/outside build/suite-mutants build/variants
+	$(MAKE) kill-matrix likely-causes reach outside suite-mutants hypothesis jobs variants explore trials coverage episodes-spark
 
 clean: ## remove what make built, except the virtual environment
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

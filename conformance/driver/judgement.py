@@ -81,8 +81,8 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Unsure:
-    """There was something to judge, but operations that overlapped leave more than one right result, and the ledger
-    cannot know which of them is right here."""
+    """There was something to judge, but more than one result may be right, as where operations have overlapped, and the
+    ledger cannot know which of them is right here."""
 
     why: str
     """What keeps the ledger from knowing it, as the end of a sentence that begins with *because*."""

@@ -45,8 +45,8 @@ _SETTINGS = (
     "The first columns are the recovery designs, with the stage of the component; *one local* and *one remote* are "
     "steps that concern one channel of that kind; *whole* and *fine* are the interleavings. Each group of columns adds "
     "up over the others. A property is shown where most of its cases are: at steps that concern one channel, or at the "
-    "other steps. *Unsure* are the cases in which there was something to judge, but operations that overlapped "
-    "leave more than one right result."
+    "other steps. *Unsure* are the cases in which there was something to judge, but more than one result may have "
+    "been right, mostly since operations overlapped."
 )
 
 

@@ -79,9 +79,8 @@ def _why(told: Explanation) -> str:
             return "The implementation crashed or hung too often, which ended the search early. Repair that first."
         case Reason.UNSURE:
             return (
-                f"There was something to judge in {counted(mine.unsure, 'case')}, but each time operations overlapped, "
-                f"so that more than one outcome would have been right: {'; or '.join(mine.why_unsure)}. Try more "
-                "scenarios (--scenarios)."
+                f"There was something to judge in {counted(mine.unsure, 'case')}, but each time more than one outcome "
+                f"may have been right: {'; or '.join(mine.why_unsure)}. Try more scenarios (--scenarios)."
             )
         case Reason.NO_STEP:
             return (

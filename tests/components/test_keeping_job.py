@@ -6,7 +6,9 @@ from __future__ import annotations
 import pytest
 
 from conformance.components import COMPONENTS
-from conformance.driver import Program
+from conformance.components.pipeline.config import make
+from conformance.components.pipeline.prefixes import FIRST
+from conformance.driver import Program, run_scenario
 from conformance.engines.search import Search, seeds
 from tests.components.keeping_job import BUGS, Keeping, KeepingJob, ShowsNothing
 
@@ -31,3 +33,20 @@ def test_an_engine_that_keeps_its_checkpoints_is_accused_of_nothing(kind):
 @pytest.mark.parametrize("bug", BUGS)
 def test_what_it_does_wrong_is_noticed(bug):
     assert any(one is not None and one.property.slug == BUGS[bug] for one in violations(Keeping(bug=bug)))
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("reference", None),
+        ("known-bug:B-59-job", "failures-do-not-change-what-is-committed"),  # without what was in flight
+        ("known-bug:B-J47", "nothing-is-committed-twice-or-made-up"),  # with records from behind the barrier
+    ],
+)
+def test_what_nobody_sees_of_a_checkpoint_shows_when_the_drain_lets_the_job_restore_it(name, slug):
+    """Nothing fails in the scenario, whose last step reads the checkpoint."""
+    program = Program(COMPONENTS["pipeline"], Keeping(name, ShowsNothing))
+    run = run_scenario(program, make("keyed"), FIRST[1, 2], record=True)
+    assert (run.violation and run.violation.property.slug) == slug
+    fails = [one.closing for one in run.entries if one.step[0] == "fail"]
+    assert fails == [True]

@@ -8,7 +8,15 @@ from typing import Any
 from conformance.components.pipeline import steps
 from conformance.components.pipeline.ledger import MOST_TRIES, Ledger
 from conformance.driver import Drain, Each, Once, Outcomes, While
-from conformance.ports import CheckpointKind, JobCheckpoint, Runs, Until
+from conformance.ports import (
+    Capability,
+    CheckpointKind,
+    FailurePoint,
+    FailureTarget,
+    JobCheckpoint,
+    Runs,
+    Until,
+)
 from conformance.scenarios import Entry
 
 MOST_WAITS = 3
@@ -17,6 +25,8 @@ _FEW = 400
 """From more records on, the engine lets its threads work on its own."""
 _IDLE = steps.settle(Until.IDLE.value)
 _OVER = steps.settle(Until.OVER.value)
+_NO_CHECKPOINT = steps.settle(Until.NO_CHECKPOINT.value)
+_FAILS = steps.fail(FailureTarget.JOB.value, 0, FailurePoint.NOW.value)
 _LAST = steps.trigger(CheckpointKind.ALIGNED.value)
 """The checkpoint in which tasks take part that have read everything. Some engines trigger it by themselves."""
 _KINDS = tuple(one.value for one in (CheckpointKind.ALIGNED, CheckpointKind.UNALIGNED, CheckpointKind.TIMEOUTABLE))
@@ -27,6 +37,20 @@ NOTHING = frozenset[object]()
 
 def _go_on(ledger: Ledger) -> Any:
     return steps.throttle(min(ledger.throttled), False) if ledger.throttled and ledger.is_live() else None
+
+
+def _hides(ledger: Ledger) -> bool:
+    """Returns whether a job goes on, and its engine does not show what is in a checkpoint."""
+    shows = Capability.CHECKPOINT_READBACK in ledger.capabilities
+    return not shows and ledger.is_live() and not (ledger.stopping or ledger.stopped or ledger.cancelled)
+
+
+def _is_restored(ledger: Ledger) -> bool:
+    """Returns whether the job is to fail here, so that it restores its newest checkpoint. What an engine does not show
+    is judged by what comes of it: what was stored wrong is lost, or committed twice. Some jobs are spared in which
+    nothing has failed, since other rules judge these."""
+    spared = not ledger.failures.count and ledger.checkpoints.newest % 4 == 3
+    return _hides(ledger) and ledger.checkpoints.point > ledger.origin and not spared
 
 
 def _work(ledger: Ledger) -> Any:
@@ -130,6 +154,9 @@ def _numbers(runs: Runs) -> Iterator[int]:
 
 
 DRAIN = Drain[Ledger](
+    While((_go_on,)),
+    Once((_NO_CHECKPOINT,), unless=lambda ledger: not (_hides(ledger) and ledger.checkpoints.pending)),
+    Once((_FAILS,), unless=lambda ledger: not _is_restored(ledger)),
     While((_go_on, _work, _read, _expire, _last)),
     While((_end,)),
     Once((_OVER,), unless=_rests),
@@ -140,5 +167,6 @@ DRAIN = Drain[Ledger](
     Once((steps.resources(), steps.kill()), unless=lambda ledger: ledger.failed),
     Once((steps.resources(),)),
 )
-"""Let everybody work until nothing is left to do, let checkpoints expire that still wait, trigger one that covers all,
-and read what there is. Then cancel the job, and release it."""
+"""Let a job restore the checkpoint that its engine does not show. Let everybody work until nothing is left to do, let
+checkpoints expire that still wait, trigger one that covers all, and read what there is. Then cancel the job, and
+release it."""

@@ -13,7 +13,7 @@ from conformance.components.pipeline.contents import ALIGNED, Contents, keepers
 from conformance.components.pipeline.graph import STATELESS
 from conformance.components.pipeline.ledger import MOST_TRIES, OVER, SAME, Ledger
 from conformance.components.pipeline.records import Records, differences, named
-from conformance.driver import AnyStep, Broken, FailureClass, Judgement, Rules, Seen, answers_property
+from conformance.driver import AnyStep, Broken, FailureClass, Judgement, Rules, Seen, Unsure, answers_property
 from conformance.models import lifetime
 from conformance.models.designs import NOTHING, PASSES_LOCALLY, PASSES_REMOTELY, RESOURCES, TIMEOUTABLE
 from conformance.models.words import are, counted, many
@@ -360,6 +360,8 @@ def a_job_whose_sources_have_ended_finishes(ledger: Ledger, seen: Output) -> Jud
     if ledger.is_settled():
         return Broken(STUCK, "all sources have ended, and one checkpoint after the other, so the job must be over",
                       "the job is not over")  # fmt: skip
+    if ledger.status is None:
+        return Unsure("the job was not over, and may have been slow, or held up by a message that was lost")
     return True
 
 
