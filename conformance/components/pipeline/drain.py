@@ -39,18 +39,18 @@ def _go_on(ledger: Ledger) -> Any:
     return steps.throttle(min(ledger.throttled), False) if ledger.throttled and ledger.is_live() else None
 
 
-def _hides(ledger: Ledger) -> bool:
-    """Returns whether a job goes on, and its engine does not show what is in a checkpoint."""
+def _is_open(ledger: Ledger) -> bool:
+    """Returns whether a job does not go on, or its engine shows what is in a checkpoint."""
     shows = Capability.CHECKPOINT_READBACK in ledger.capabilities
-    return not shows and ledger.is_live() and not (ledger.stopping or ledger.stopped or ledger.cancelled)
+    return shows or not ledger.is_live() or bool(ledger.stopping or ledger.stopped or ledger.cancelled)
 
 
-def _is_restored(ledger: Ledger) -> bool:
-    """Returns whether the job is to fail here, so that it restores its newest checkpoint. What an engine does not show
-    is judged by what comes of it: what was stored wrong is lost, or committed twice. Some jobs are spared in which
-    nothing has failed, since other rules judge these."""
+def _is_judged(ledger: Ledger) -> bool:
+    """Returns whether nothing is left to learn of the newest checkpoint, or cannot be learned here. If an engine does not
+    show it, the job must restore it: what was stored wrong is lost then, or is committed twice. Some jobs are spared in
+    which nothing has failed, since other rules judge these."""
     spared = not ledger.failures.count and ledger.checkpoints.newest % 4 == 3
-    return _hides(ledger) and ledger.checkpoints.point > ledger.origin and not spared
+    return spared or _is_open(ledger) or ledger.checkpoints.point == ledger.origin
 
 
 def _work(ledger: Ledger) -> Any:
@@ -155,8 +155,8 @@ def _numbers(runs: Runs) -> Iterator[int]:
 
 DRAIN = Drain[Ledger](
     While((_go_on,)),
-    Once((_NO_CHECKPOINT,), unless=lambda ledger: not (_hides(ledger) and ledger.checkpoints.pending)),
-    Once((_FAILS,), unless=lambda ledger: not _is_restored(ledger)),
+    Once((_NO_CHECKPOINT,), unless=lambda ledger: _is_open(ledger) or not ledger.checkpoints.pending),
+    Once((_FAILS,), unless=_is_judged),
     While((_go_on, _work, _read, _expire, _last)),
     While((_end,)),
     Once((_OVER,), unless=_rests),
