@@ -46,9 +46,9 @@ def _is_open(ledger: Ledger) -> bool:
 
 
 def _is_judged(ledger: Ledger) -> bool:
-    """Returns whether nothing is left to learn of the newest checkpoint, or cannot be learned here. If an engine does not
-    show it, the job must restore it: what was stored wrong is lost then, or is committed twice. Some jobs are spared in
-    which nothing has failed, since other rules judge these."""
+    """Returns whether nothing is left to learn of the newest checkpoint, or nothing can be learned here. If an engine
+    does not show it, the job must restore it: what was stored wrong is lost then, or is committed twice. Some jobs are
+    spared in which nothing has failed, since other rules judge these."""
     spared = not ledger.failures.count and ledger.checkpoints.newest % 4 == 3
     return spared or _is_open(ledger) or ledger.checkpoints.point == ledger.origin
 
