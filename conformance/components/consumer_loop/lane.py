@@ -35,12 +35,16 @@ class Lane(lane.Lane):
         elif isinstance(element, EndOfData):
             self.data_ended = True
 
+    def is_next(self, element: Element) -> bool:
+        """Returns whether an element overtakes nothing if the task takes it now."""
+        return bool(self.live) and self.live[0].element == element
+
     def process(self, element: Element) -> bool:
         """Notes that the task has taken an element. Returns whether it was its turn: it is a priority event, or the
         next one, or an announced barrier that the task has turned into a priority event."""
         if isinstance(element, EndOfData):
             self.data_taken = True
-        if self.live and self.live[0].element == element:
+        if self.is_next(element):
             del self.live[0]
             self.processed += len(element.ids) if isinstance(element, Buffer) else 0
             return True

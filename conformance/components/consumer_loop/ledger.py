@@ -49,9 +49,11 @@ class Act:
         "hastened",
         "must_decline",
         "out_of_turn",
+        "overtook",
         "resumed_unblocked",
         "something",
         "subsumed",
+        "took_announced",
         "triggered_early",
         "urgent",
     )
@@ -82,6 +84,10 @@ class Act:
         """A checkpoint that it has declined with a reason that is not there."""
         self.hastened = 0
         """A checkpoint that was triggered unaligned, although no unaligned barrier of it was sent, and in time."""
+        self.took_announced = False
+        """Whether it has taken a barrier that was announced."""
+        self.overtook = 0
+        """A checkpoint of which a barrier has overtaken something, although it is aligned and in time."""
 
 
 class Ledger(PortLedger):
@@ -286,6 +292,10 @@ class Ledger(PortLedger):
             begun = 0 if alignment.was_triggered_or_declined(alignment.current) else alignment.current
             if checkpoint := lane.behind(element.ids, begun):
                 self.act.behind = channel, checkpoint
+        if isinstance(element, Barrier) and element.data_type.needs_announcement:
+            self.act.took_announced = True
+            if not lane.is_next(element) and not self._may_be_unaligned(element.checkpoint):
+                self.act.overtook = element.checkpoint
         if not lane.process(element):
             self.act.out_of_turn = channel, element
         if self.aligns_at_receiver and element.data_type.blocks_upstream:

@@ -294,6 +294,16 @@ def a_checkpoint_that_is_in_time_stays_aligned(ledger: Ledger, seen: Acted) -> J
     return Broken(FailureClass.PROTOCOL, owed, "it was triggered unaligned")
 
 
+@rule(*steps.ACTS, invariant="I-49", after_learning=True, signals=(ElementTaken,))
+def no_barrier_in_time_overtakes(ledger: Ledger, seen: Acted) -> Judgement:
+    """A barrier that was announced is taken before what is in front of it only if an unaligned barrier of its
+    checkpoint was sent, or if that is overdue: an aligned checkpoint does not store what was overtaken."""
+    if not ledger.act.overtook:
+        return ledger.act.took_announced
+    owed = f"checkpoint {ledger.act.overtook} is aligned and in time, and its barriers overtake nothing"
+    return Broken(FailureClass.REORDERED, owed, "one was taken before what is in front of it")
+
+
 # ---- the end of the input --------------------------------------------------------------------------------------------
 @rule(steps.process, invariant="I-33", tickets=("FLINK-38544",), after_learning=True)
 def the_input_ends_when_every_channel_has_ended(ledger: Ledger, seen: Seen[InputStatus]) -> Judgement:
