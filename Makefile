@@ -252,7 +252,7 @@ likely-causes: venv ## how well findings are grouped by likely cause, on all kno
 reach: venv ## which known bugs of the others each component finds, into reports/
 	$(BIN)/python -m tests.hunts.reach reports/reach.md --into build/reach --processes $(PROCESSES)
 
-outside: venv ## which known bugs of jobs are found in an engine that shows less of itself, into reports/; half an hour
+outside: venv ## which known bugs of jobs are found in an engine that shows less of itself, into reports/; minutes
 	$(BIN)/python -m tests.hunts.outside reports/outside.md --into build/outside --processes $(PROCESSES)
 
 ablation: venv ## what each prefix, bias and manner of a search is good for, on known bugs, into reports/; hours
