@@ -35,7 +35,7 @@ from tests.hunts.sought import DOES_NOT_END, SECONDS, DoesNotEnd, Seen
 
 SEED = "outside"
 COMPONENT = "pipeline"
-SCENARIOS = 300
+SCENARIOS = 200
 """A bug that is not found in so many scenarios is not found."""
 CORPUS = Path(__file__).parent.parent / "corpus"
 ENGINES: Mapping[str, Callable[[str], Implementation]] = {
