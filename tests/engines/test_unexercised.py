@@ -100,7 +100,7 @@ def test_what_was_always_unsure_has_a_reason():
     mine = Share("", 9, 0, {"poll": 3}, 0, 3, (), ("another operation overlapped the take",))
     told = Explanation(of(GATE, WAITING), Reason.UNSURE, (), (), mine, None, None)
     assert (
-        "more than one outcome would have been right: another operation overlapped the take. Try"
+        "more than one outcome may have been right: another operation overlapped the take. Try"
         in (explanation_lines(told)[-1])
     )
 
