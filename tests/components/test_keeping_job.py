@@ -13,7 +13,7 @@ from conformance.engines.search import Search, seeds
 from tests.components.keeping_job import BUGS, Keeping, KeepingJob, ShowsNothing
 
 SCENARIOS = 100
-"""In the 47th, a ledger accused the honest engine once that forgot what jobs before the last one had committed."""
+"""A ledger that forgot what the jobs before the last one had committed accused the legal engine in the 47th."""
 
 
 def violations(engine):

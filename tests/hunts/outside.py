@@ -5,7 +5,7 @@
 The known bugs of jobs are changes of the reference, whose threads a scenario steps and whose checkpoints it reads. A
 real engine offers neither. So each bug is looked for in the same jobs as three engines that show less: their threads
 work on their own; besides, they keep their checkpoints themselves, and show where splits are; or nothing of them. What
-is missed there a suite would miss in a real engine: it can't be seen from outside, or scenarios do not come to it.
+is missed there the suite would miss in a real engine: it cannot be seen from outside, or scenarios do not come to it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import click
 from msgspec import Struct
 
 from conformance.bridges.jsonl.unstepped import Unstepped
-from conformance.campaigns.limit import limited
 from conformance.components import COMPONENTS
 from conformance.driver import Program
 from conformance.engines.first_hits import read_first_hits
@@ -31,7 +30,7 @@ from conformance.reporting.markdown import cell, table
 from conformance.system.writing import write_text
 from tests.components.keeping_job import Keeping, ShowsNothing
 from tests.hunts.keeping import kept_over
-from tests.hunts.sought import DOES_NOT_END, SECONDS, DoesNotEnd, Seen
+from tests.hunts.sought import DOES_NOT_END, Seen, bounded
 
 SEED = "outside"
 COMPONENT = "pipeline"
@@ -66,10 +65,8 @@ class Looked(Struct, frozen=True):
             for number, text in enumerate(seeds(self.seed, COMPONENT, range(self.scenarios)), 1):
                 if interruption.requested:
                     raise Unfinished
-                try:
-                    with limited(SECONDS, DoesNotEnd):
-                        run = search.run(text)[1]
-                except DoesNotEnd:  # outside an operation: in one, it has crashed
+                run = bounded(search, text)
+                if run is None:
                     return Seen(DOES_NOT_END, number)
                 if run.violation is not None:
                     return Seen(run.violation.property.slug, number)
@@ -108,14 +105,15 @@ def report(bugs: Sequence[KnownBug], found: Mapping[str, Mapping[str, Seen]], hi
         f"The {len(bugs)} known bugs of jobs, looked for in engines that show less of themselves than the reference. "
         "*On its own*: its threads work when they like, and no scenario steps them. *Shows splits*, *shows nothing*: "
         "besides, it keeps its checkpoints itself, as released Flink does, and shows of one where its splits are, or "
-        f"nothing. A bug is found if a property fails in {SCENARIOS:,} scenarios, and with steps it always is. Written "
+        "nothing; what is outside the job is the suite's own then, as what a sink has committed and returns. A bug is "
+        f"found if a property fails in {SCENARIOS:,} scenarios, and with steps it always is. Written "
         f"by `python -m tests.hunts.outside`, with the seed `{SEED}`.",
         "",
         table(["engine", "bugs", "found", "median of scenarios", "most"], rows),
         "",
         f"These {len(missed)} are not found in each of them. *1* and so on: the first scenario that finds it; a dash: "
-        "none does. "
-        "*Needs*: what the engine must offer so that the property can be judged that notices the bug otherwise.",
+        "none does. *Needs*: what the engine must offer so that the property can be judged that notices the bug "
+        "otherwise.",
         "",
         table(["bug", "its property", "needs", *ENGINES, "what is wrong"], missed),
         "",

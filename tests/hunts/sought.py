@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from conformance.campaigns.limit import limited
 from conformance.components import COMPONENTS
-from conformance.driver import Program
+from conformance.driver import Program, Run
 from conformance.engines.compare import first_difference
 from conformance.engines.interruption import Interruption, Unfinished
 from conformance.engines.position import Follow
@@ -30,6 +30,15 @@ CANNOT_BE_LOADED = "cannot-be-loaded"
 class DoesNotEnd(BaseException):
     """A scenario takes so long that it does not end. No copy of the reference takes it for an error of its own, as a
     task that fails and is restarted, and goes on."""
+
+
+def bounded(search: Search, text: str, record: bool = False) -> Run | None:
+    """Return the run of a scenario; None if it does not end. In an operation, it has crashed then."""
+    try:
+        with limited(SECONDS, DoesNotEnd):
+            return search.run(text, record)[1]
+    except DoesNotEnd:
+        return None
 
 
 class Seen(Struct, frozen=True):
@@ -81,12 +90,11 @@ class Sought(Struct, frozen=True):
                     raise Unfinished
                 comparing = not differs and number <= self.compared
                 try:
-                    with limited(SECONDS, DoesNotEnd):
-                        run = search.run(text, record=comparing)[1]
-                except DoesNotEnd:  # outside an operation: in one, it has crashed
-                    return Seen(DOES_NOT_END, number, differs)
+                    run = bounded(search, text, comparing)
                 except Exception as error:  # the suite's own: what an operation raises is judged
                     return Seen("", number, differs, f"{type(error).__name__}: {error}")
+                if run is None:
+                    return Seen(DOES_NOT_END, number, differs)
                 if run.violation is not None:
                     return Seen(run.violation.property.slug, number, differs)
                 if comparing and first_difference(baseline.run(text, record=True)[1], run) is not None:

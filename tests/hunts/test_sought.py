@@ -6,9 +6,9 @@ import pytest
 
 from conformance.engines.interruption import NEVER
 from conformance.engines.position import unfollowed
-from conformance.ports import UnusableImplementation
+from conformance.ports import UnusableImplementation, find_known_bug
 from tests.hunts import sought
-from tests.hunts.sought import CANNOT_BE_LOADED, Seen, Sought
+from tests.hunts.sought import CANNOT_BE_LOADED, DOES_NOT_END, Seen, Sought
 
 COUNT = """--- network/prioritized_deque.py
 @@ def poll
@@ -51,6 +51,13 @@ def test_what_cannot_be_loaded_is_noticed():
 def test_an_operation_that_does_not_end_fails(monkeypatch):
     monkeypatch.setattr(sought, "SECONDS", 0.2)
     assert seek(COUNT.format("while True: pass")).found_by == "operations-return-what-the-interface-says"
+
+
+def test_what_does_not_end_is_no_failure_of_a_task_that_is_restarted(monkeypatch):
+    """A task of this job works for ever, and would take an error for its own."""
+    monkeypatch.setattr(sought, "SECONDS", 1)
+    found = seek(find_known_bug("B-L38").change, "pipeline").found_by
+    assert found in ("operations-return-what-the-interface-says", DOES_NOT_END)
 
 
 def test_a_change_that_does_not_fit_is_an_error():
