@@ -39,10 +39,10 @@ def _go_on(ledger: Ledger) -> Any:
     return steps.throttle(min(ledger.throttled), False) if ledger.throttled and ledger.is_live() else None
 
 
-def _is_open(ledger: Ledger) -> bool:
-    """Returns whether a job does not go on, or its engine shows what is in a checkpoint."""
+def _restores(ledger: Ledger) -> bool:
+    """Returns whether a job goes on, and has to restore a checkpoint before anything can be said of what that holds."""
     shows = Capability.CHECKPOINT_READBACK in ledger.capabilities
-    return shows or not ledger.is_live() or bool(ledger.stopping or ledger.stopped or ledger.cancelled)
+    return not shows and ledger.is_live() and not (ledger.stopping or ledger.stopped or ledger.cancelled)
 
 
 def _is_judged(ledger: Ledger) -> bool:
@@ -50,7 +50,7 @@ def _is_judged(ledger: Ledger) -> bool:
     does not show it, the job must restore it: what was stored wrong is lost then, or is committed twice. Some jobs are
     spared in which nothing has failed, since other rules judge these."""
     spared = not ledger.failures.count and ledger.checkpoints.newest % 4 == 3
-    return spared or _is_open(ledger) or ledger.checkpoints.point == ledger.origin
+    return spared or not _restores(ledger) or ledger.checkpoints.point == ledger.origin
 
 
 def _work(ledger: Ledger) -> Any:
@@ -155,7 +155,7 @@ def _numbers(runs: Runs) -> Iterator[int]:
 
 DRAIN = Drain[Ledger](
     While((_go_on,)),
-    Once((_NO_CHECKPOINT,), unless=lambda ledger: _is_open(ledger) or not ledger.checkpoints.pending),
+    Once((_NO_CHECKPOINT,), unless=lambda ledger: not (_restores(ledger) and ledger.checkpoints.pending)),
     Once((_FAILS,), unless=_is_judged),
     While((_go_on, _work, _read, _expire, _last)),
     While((_end,)),

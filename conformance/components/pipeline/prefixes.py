@@ -195,6 +195,27 @@ LATE_NOTICE = (*_supplied(3), _ALIGNED, *_BUT_NOTICES * 6, *_records(1), steps.e
                *_BUT_NOTICES * 8, _IDLE)  # fmt: skip
 """The tasks at the end of the job are notified that a checkpoint is complete when they have taken part in the next one,
 which is their last."""
+_BUT_RESTORES = tuple(steps.work(name) for name in (
+    "master", "enumerator 0", "enumerator 1", *(f"{who} {name}" for who in ("to", "from", "task") for name in _NAMES),
+    *(f"link {edge}/{producer}/{consumer}" for edge in range(4) for producer in range(2) for consumer in range(2)),
+))  # fmt: skip
+_RESTORES = tuple(steps.work(f"restore {name}") for name in _NAMES)
+SLOW_RESTORE = tuple(
+    (
+        _RUNNING,
+        *_throttled(True, *tasks),
+        *_records(8) * 2,
+        *_overtaking(1),
+        *_restored(1, "same", _PUSHED),
+        *_records(8) * 2,
+        *_BUT_RESTORES * 2,
+        *_RESTORES * 12,
+        *(*_BUT_RESTORES * 24, *_RESTORES) * 6,
+    )
+    for tasks in _STILL[:2]
+)
+"""What was fetched is pushed one record at a time, while live data arrives: so much that it has keys of what is still to
+be pushed."""
 HELD_TWICE = tuple(
     (*_supplied(1, *tasks), _UNALIGNED, _IDLE, steps.advance(100), _ENDED,
      *(steps.lose(f"to 2/{at}") for at in range(3)), *_records(1), _IDLE, _UNALIGNED, _IDLE,
@@ -228,7 +249,8 @@ _OTHERS = (
 _INSTEAD = {
     STOP_EXPIRES: KEPT_ABORT, ENDING: FINISHING, SAVED: LATE_NOTICE, LOST_NOTICE: HELD_TWICE[0],
     KEPT_NOTICE: HELD_TWICE[1], QUEUED_WITH_OUTPUT: HELD_TWICE[0], OVERTAKEN: HELD_TWICE[1], HALF_ENDED: ENDED_BEHIND,
-    CANCELLED: STOPPED_AND_LOST, BOTH_EXPIRE: SECOND_ENDED,
+    CANCELLED: STOPPED_AND_LOST, BOTH_EXPIRE: SECOND_ENDED, NOT_READY: SLOW_RESTORE[0], ALIGNED_TWICE: SLOW_RESTORE[0],
+    COMMITTED_LATE: SLOW_RESTORE[1],
 }  # fmt: skip
 """What takes the place of a prefix the third time. So the list stays as long as it is, since its length decides which
 prefix a seed draws, and thus in which scenario each known bug is found first."""
