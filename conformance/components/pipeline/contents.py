@@ -18,6 +18,7 @@ from conformance.models.words import many
 from conformance.ports import (
     RECORDS_OF_A_SPLIT,
     CheckpointKind,
+    InFlight,
     JobCheckpoint,
     OperatorState,
     Run,
@@ -64,7 +65,7 @@ class Contents:
 
     __slots__ = (
         "checkpoint", "flights", "flying", "graph", "in_recovery", "offsets", "order", "prepared", "readers",
-        "travelling",
+        "restored", "travelling",
     )  # fmt: skip
 
     def __init__(self, checkpoint: JobCheckpoint, graph: Graph, in_recovery: bool = False) -> None:
@@ -92,6 +93,9 @@ class Contents:
         }
         self.order: dict[int, int] = {}
         """By split, how much of its order is left; a split that is not there has it all."""
+        self.restored: list[InFlight] = []
+        """What was in flight when the job was restored, on edges that are as they were and on which there still is
+        something in flight."""
 
     @property
     def can_be_restored(self) -> bool:
@@ -116,8 +120,8 @@ class Contents:
         return made
 
     def follow(self, origin: Contents | None) -> None:
-        """Notes how much of the order of splits is left. `origin`: the checkpoint from which the job was restored when
-        this one was taken; None: it was not read."""
+        """Notes how much of the order of splits is left, and what was restored. `origin`: the checkpoint from which the
+        job was restored when this one was taken; None: it was not read."""
         if origin is None:
             self.order = dict.fromkeys(self.graph.splits, _NONE)
             return
@@ -126,6 +130,10 @@ class Contents:
         changed = {
             vertex for vertex, many in enumerate(self.checkpoint.parallelism) if before and many != before[vertex]
         }
+        for one in origin.flights:
+            edge = self.graph.edges[one.edge]
+            if one.edge in self.flying and edge.producer not in changed and edge.consumer not in changed:
+                self.restored.append(one)
         for split in origin.travelling:
             if self.readers.get(split) != origin.readers.get(split):
                 self.order[split] = _NONE
@@ -220,7 +228,8 @@ class Contents:
                            f"subtask {subtask} has counted it")  # fmt: skip
 
     def _of_channels(self) -> Wrong:
-        """Of each channel, the input state and then the output state are in order."""
+        """Of each channel, the input state and then the output state are in order, and what was restored is in the
+        channel in which it was."""
         channels: dict[tuple[int, int, int], list[Run]] = {}
         for flight in sorted(self.flights, key=lambda one: one.side is Side.OUTPUT):
             channels.setdefault((flight.edge, flight.producer, flight.consumer), []).extend(flight.records)
@@ -231,6 +240,15 @@ class Contents:
                     yield ("what-is-in-flight-is-stored-in-order", REORDERED, f"what is in flight on edge {number},"
                              f" from {producer} to {consumer}, is stored in order",
                              f"{named([before, one])}, in this order")  # fmt: skip
+        for was in self.restored:
+            there = Records()
+            there.add(was.records)
+            for flight in self.flights:
+                elsewhere = (flight.producer, flight.consumer) != (was.producer, was.consumer)
+                if flight.edge == was.edge and elsewhere and (strays := there.add(flight.records)):
+                    yield ("what-is-in-flight-stays-in-its-channel", CORRUPTED, f"on edge {was.edge}, {named(strays)}"
+                           f" was in the channel from {was.producer} to {was.consumer} when the job was restored",
+                           f"now it is in the one from {flight.producer} to {flight.consumer}")  # fmt: skip
 
     def wrongly_taken(self, took: int, times_out: bool) -> Iterator[tuple[str, str]]:
         """Yields what a task says of its part that is not so: what was owed, and what was observed. `took`: the time

@@ -214,8 +214,8 @@ SLOW_RESTORE = tuple(
     )
     for tasks in _STILL[:2]
 )
-"""What was fetched is pushed one record at a time, while live data arrives: so much that it has keys of what is still to
-be pushed."""
+"""What was fetched is pushed one record at a time, while live data arrives: so much that some of it has the key of a
+record that is still to be pushed."""
 HELD_TWICE = tuple(
     (*_supplied(1, *tasks), _UNALIGNED, _IDLE, steps.advance(100), _ENDED,
      *(steps.lose(f"to 2/{at}") for at in range(3)), *_records(1), _IDLE, _UNALIGNED, _IDLE,

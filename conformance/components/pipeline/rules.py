@@ -444,6 +444,9 @@ _holds("each-key-is-counted-in-one-subtask", "I-110", "In a completed checkpoint
 _holds("what-is-in-flight-is-stored-in-order", "I-05", "Of each channel, the input state and then the output state"
        " are the records in the order in which they were sent.", "FLINK-39523",
        when=lambda one: one.flying)  # fmt: skip
+_holds("what-is-in-flight-stays-in-its-channel", "I-05", "What was in flight when a job was restored, and still is on"
+       " the same edge, is in the same channel, if neither end of the edge has another parallelism.", "FLINK-38544",
+       when=lambda one: one.restored)  # fmt: skip
 _holds("an-aligned-checkpoint-has-no-channel-state", "I-10", "An aligned checkpoint and a savepoint have no channel"
        " state.", "FLINK-18136", when=lambda one: one.checkpoint.kind in ALIGNED)  # fmt: skip
 _holds("pointwise-and-broadcast-edges-have-no-channel-state", "I-12", "Forward, rescale and broadcast edges have no"
