@@ -40,7 +40,7 @@ HISTORIES = {
     "gate": "e39ed347e54df654e7b268d5eb74f68d6a6d87f8300e4e024d0d678826771e8a",
     "local-channel": "95862505a0084dfdba973b6911898e28bcb7ac4a4393fc5cc2bee0857d9f9dcc",
     "persister": "312d72185e00ca21e36f9f2fa43221cca26bfdb72872b6b7eec44227d5c22f3e",
-    "pipeline": "8a07de29df221b7accf22d0f91ebeb717052093c12a157857e897091f9b1088b",
+    "pipeline": "96ea28411a341d5e402785eb5f426491007a3fd3af2998516a677fe17e92ccfe",
     "recovered-channel": "aa6b461bd0c873e143ce951a9a13933d47a6b54e97d865aa6264d75f6efd7fae",
     "remote-channel": "96bcfaa43f4aeba0bd1a60f94f5bf8d98713e2e05cc2ee4872b4555ea5fa5a8c",
     "subpartition": "92fbe7d7fc8774713d95585ed49602ef1227c400accb02c514c8a3bdd5c25d0e",
