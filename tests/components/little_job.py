@@ -69,6 +69,7 @@ BUGS: Mapping[str, str] = {
     "restarts one task": "connected-tasks-are-restarted-together",
     "fails everybody": "a-task-fails-of-what-was-made-to-fail",
     "reverses what is in flight": "what-is-in-flight-is-stored-in-order",
+    "restores into other channels": "what-is-in-flight-stays-in-its-channel",
     "reads a split twice": "each-split-is-in-one-place",
     "keeps a file": "a-job-that-is-over-holds-nothing",
     "ignores a cancellation": "a-cancelled-job-is-over",
@@ -211,7 +212,8 @@ class LittleJob(PipelinePort):
         own = self.point is not None and self.point.parallelism == tuple(
             one.parallelism for one in self.config.vertices
         )
-        return self.sources[flight.producer if own else 0], self.sinks[flight.consumer if own else 0]
+        producer = -1 - flight.producer if self.bug == "restores into other channels" else flight.producer
+        return self.sources[producer if own else 0], self.sinks[flight.consumer if own else 0]
 
     def start(self, number: int) -> None:
         """A task runs as soon as it is deployed."""
