@@ -109,7 +109,7 @@ def prepare(app: Sphinx, page: str, source: list[str]) -> None:
 
 def add_folders_and_front_door(app: Sphinx, error: Exception | None) -> None:
     """Copy the folders that are published as they are, and the first page: browsers and servers open index.html."""
-    if error is None:
+    if error is None and app.builder.format == "html":
         for folder in FOLDERS:
             shutil.rmtree(Path(app.outdir, folder), ignore_errors=True)  # bug reports of an earlier build
             if Path(app.srcdir, folder).is_dir():

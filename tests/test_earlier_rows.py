@@ -13,7 +13,8 @@ from conformance.cli import cli, known_bugs, legal_variants
 from conformance.scenarios import SchemaError
 
 FEW = ("--component", "deque", "--scenarios", "50")
-COMMANDS = ["bugs", "variants"]
+COMMANDS = {"bugs": ("--reduced", "0"), "variants": ()}
+"""With what is fast about each."""
 
 
 @pytest.fixture
@@ -31,8 +32,9 @@ def searched(monkeypatch):
     return names
 
 
-def run(*arguments: object) -> int:
-    done = CliRunner().invoke(cli, [str(one) for one in arguments], standalone_mode=False)
+def run(command: str, *arguments: object) -> int:
+    words = [command, *COMMANDS[command], *map(str, arguments)]
+    done = CliRunner().invoke(cli, words, standalone_mode=False)
     if done.exception is not None:
         raise done.exception
     return int(done.return_value)

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from conformance.campaigns import Inline, make_plan, start
+from tests.by_default import one_of
 from tests.full_disks import fill, largest_file, small_disk, tree
 from tests.test_cli import run
 
@@ -83,6 +84,14 @@ REFUSALS: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
+IN_TURN = [
+    (command, refusal)
+    for at, command in enumerate(COMMANDS)
+    for refusal in (reversed(REFUSALS) if at % 2 else REFUSALS)
+]
+"""By default, each command meets one refusal, and its neighbours the other one."""
+
+
 @pytest.fixture(params=REFUSALS)
 def refusing(request, tmp_path):
     """A disk, what makes it refuse everything from then on, and the reason."""
@@ -93,7 +102,7 @@ def refusing(request, tmp_path):
         yield disk, refuse, reason
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(("command", "refusing"), one_of(2, IN_TURN), indirect=["refusing"])
 def test_a_command_names_the_file_and_the_cure(command, refusing, scenario, capsys):
     """Seen: status 70, an error of the suite itself without the name of the file."""
     disk, refuse, reason = refusing

@@ -10,7 +10,7 @@ from tests.mutated import KINDS, Kind, statuses, table
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.what)
 def test_a_damaged_file_is_no_error_of_the_suite(kind: Kind, tmp_path):
-    found = statuses(kind, 10, tmp_path)
+    found = statuses(kind, 5, tmp_path)
     assert INTERNAL not in found
     assert found[USAGE] or found[1], "some of them are refused, or said to be damaged"
 

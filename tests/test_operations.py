@@ -28,7 +28,7 @@ from tests.implementations import with_parts
 OF_EVERY_PORT = {"emit"}
 """What a port inherits and no driver calls."""
 REFERENCES = ("reference", "reference-in-memory", "reference-recover-first")
-SCENARIOS = 80
+SCENARIOS = 40
 KINDS = re.compile(r"\*([\w-]+)\*")
 """A kind of error, or a reason, in the condition of a step that may fail."""
 DEMANDS = ("must fail", "may fail", "must succeed")

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import pytest
 
 from conformance.system.text import neutral_line
+from tests.by_default import one_of
 from tests.meeting import FORGED, FOUND, INCONCLUSIVE, acts, met
 from tests.stranger_words import SAID, WORDS
 
-CASES = [
-    # Reports are written, with the reduction of each failure and a fresh process: a few seconds each.
-    pytest.param(one, marks=pytest.mark.slow)
-    if one.status in (FOUND, INCONCLUSIVE) and "--ctrf" in one.arguments
-    else one
-    for one in WORDS
-]
+NAME = attrgetter("what")
+LONG = [one for one in WORDS if one.status in (FOUND, INCONCLUSIVE) and "--ctrf" in one.arguments]
+"""Reports are written, with the reduction of each failure and a fresh process: a few seconds each."""
+OTHERS = [one for one in WORDS if one not in LONG]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.what)
+@pytest.mark.parametrize("case", [*one_of(2, OTHERS, NAME), *one_of(0, LONG, NAME)])
 def test_words_stay_words(case, tmp_path):
     found = met(case, tmp_path)
     assert (found.status, found.left) == (case.status, 0), found.said

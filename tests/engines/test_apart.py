@@ -74,7 +74,7 @@ def test_the_results_are_those_of_this_process(apart):
         ("hangs", (ANSWERS, "hung", "flush"), "it did not return in time (in the fair drain, at its step "),
         pytest.param("swallows_the_alarm", (ANSWERS, "hung", "flush"), "it did not return in time (in the fair drain",
                      marks=pytest.mark.slow),
-        ("leaks", FLUSH, "its process used too much memory ("),
+        pytest.param("leaks", FLUSH, "its process used too much memory (", marks=pytest.mark.slow),
     ],
 )  # fmt: skip
 def test_harm_is_a_finding_with_its_scenario_and_step(apart, name, signature, said):

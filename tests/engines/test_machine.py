@@ -23,9 +23,9 @@ from tests.engines.toy_gate import ToyConfig
 
 @pytest.mark.parametrize("component", sorted(COMPONENTS))
 def test_the_machine_holds_on_the_reference(component):
-    result = check_with_hypothesis(Program(COMPONENTS[component], find_implementation("reference")), 20, "tests")
+    result = check_with_hypothesis(Program(COMPONENTS[component], find_implementation("reference")), 10, "tests")
     assert result.clean
-    assert result.tally.steps > 300
+    assert result.tally.steps > 150
 
 
 @pytest.mark.slow  # as many examples again, with a watch on each step

@@ -17,6 +17,7 @@ from conformance.relations.apart import RelationWorker
 from conformance.suite import relations
 from reference_impl.design import PUSHED
 from reference_impl.implementation import Reference
+from tests.by_default import one_of
 
 NAMED = {f"{one.component}-{one.slug}": one for some in RELATIONS.values() for one in some}
 REFERENCES = ("reference", "reference-in-memory", "reference-recover-first")
@@ -108,8 +109,7 @@ def test_a_legal_variant_keeps_every_relation(variant):
 
 @pytest.mark.parametrize(
     ("name", "bug"),
-    # It takes hundreds of examples to break this one, and a few to break each of the others.
-    [pytest.param(*one, marks=pytest.mark.slow) if one[1] == "B-F4" else one for one in BROKEN_BY.items()],
+    one_of(2, BROKEN_BY.items()),
 )
 def test_a_known_bug_breaks_the_relation(name, bug):
     relation = NAMED[name]

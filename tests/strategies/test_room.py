@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
 import strategies
+from tests.by_default import one_of
 from tests.strategies.room import NAMES, ROOM, drawn
 
 
@@ -47,9 +48,7 @@ def test_every_process_draws_the_same():
 PASTED = [*(name for name in ROOM if "(" not in name), "scenarios(gate)", "faults(spill)"]
 
 
-@pytest.mark.parametrize(
-    "name", [*PASTED[::4], *(pytest.param(one, marks=pytest.mark.slow) for one in PASTED if one not in PASTED[::4])]
-)
+@pytest.mark.parametrize("name", one_of(4, PASTED))
 def test_what_hypothesis_prints_of_a_failure_can_be_pasted(name):
     """It prints how a value was made, if that was with `builds` or `map`; these name functions that no user has."""
     failing: list[object] = []
