@@ -88,7 +88,7 @@ test: TAKES := make test: about 10 minutes on two idle cores, without the instal
 test: campaign ## the test command: a small campaign, then every test that needs no JDK and no patience
 	$(BIN)/python -m compileall -q -j 0 conformance reference_impl strategies tests
 	$(PYTEST)
-	@echo "Not run: flink (make test-flink), slow (make nightly), benchmark (make bench)."
+	@echo "Not run: flink (make test-flink), slow (make nightly), browser (make test-browser), benchmark (make bench)."
 
 test-spark: venv ## a campaign and the tests on embedded Spark; needs Java 17 or 21
 	$(MAKE) campaign RUNNER=spark
