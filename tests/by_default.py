@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-_OTHERS = pytest.mark.slow(reason="others of these values are tried by default")
+_OTHERS = pytest.mark.slow(reason="others are tried by default")
 
 
 def one_of(every: int, values: Iterable[Any], name: Callable[[Any], str] | None = None) -> list[Any]:

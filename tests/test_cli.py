@@ -11,6 +11,7 @@ import pytest
 
 from conformance import cli
 from conformance.cli.campaigning import campaign
+from conformance.components import COMPONENTS
 
 SMALL = ["--scenarios", "200", "--component", "subpartition"]
 
@@ -120,8 +121,9 @@ def test_a_line_about_each_command_fits_a_screen():
 def test_the_catalogues(tmp_path):
     assert run("properties", "--json", str(tmp_path / "properties.json")) == 0
     assert run("implementations", "--json", str(tmp_path / "implementations.json")) == 0
-    assert json.loads((tmp_path / "properties.json").read_text())["schema"] == 1
-    assert json.loads((tmp_path / "implementations.json").read_text())["schema"] == 1
+    found = [json.loads((tmp_path / f"{one}.json").read_text())[one] for one in ("properties", "implementations")]
+    assert {row["slug"] for row in found[0]} == {one.slug for some in COMPONENTS.values() for one in some.properties}
+    assert "reference" in [row["name"] for row in found[1]]
 
 
 def test_a_campaign_from_start_to_report(tmp_path, capsys):

@@ -42,9 +42,9 @@ def test_a_file_that_cannot_be_written(option, path, says, tmp_path, capsys):
     (tmp_path / "file").write_text("old")
     before = tree(tmp_path)
     assert run(*CHECK, option, str(tmp_path / path)) == 2
-    said = " ".join(capsys.readouterr().err.split())
+    said = " ".join(capsys.readouterr().err.replace("│", " ").split())
     assert option in said
-    assert says.split()[-1] in said
+    assert says in said
     assert tree(tmp_path) == before
 
 

@@ -122,7 +122,10 @@ def test_the_first_hits_of_what_was_not_searched_for_stay(tmp_path, searched):
     file, corpus = tmp_path / "one.json", tmp_path / "corpus"
     run("bugs", *FEW, "--json", file, "--corpus", corpus)
     before = {one.name: one.read_bytes() for one in corpus.iterdir()}
+    assert before
+    searched.clear()
     run("bugs", *FEW, "--earlier", file, "--corpus", corpus)
+    assert searched == []
     assert {one.name: one.read_bytes() for one in corpus.iterdir()} == before
 
 

@@ -13,20 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import floor
-from random import Random
 from types import MappingProxyType
 from typing import Any
 
 from conformance.driver import RUN, Program, World
 from conformance.engines.corpus import corpus
-from conformance.engines.search import EVEN, Manner, Scene, Search, Shaped, Table, Tables, one_of, tables
+from conformance.engines.search import EVEN, Manner, Scene, Search, Shaped, Table, Tables, one_of
 from conformance.scenarios import Step
 from conformance.scheduling import Thread
 
 WEIGHTED = EVEN
 """The manner of a `Search` by number: with the declared weights."""
-SUBSETS = 256
-"""The number of different subsets of the kinds of steps."""
 BOUT = 8
 """Among how many turns of a bout those are drawn at which a priority changes."""
 MUTATIONS = 3
@@ -92,21 +89,6 @@ def _prefixed(search: Search, scene: Scene) -> None:
     if scene.shaped.prefixes:
         search.begin(scene.world, one_of(scene.shaped.prefixes, scene.draw))
     _weighted(search, scene)
-
-
-def _swarm(search: Search, scene: Scene) -> None:
-    number = floor(scene.draw() * SUBSETS)
-    by_phase = scene.shaped.kept.get(number)
-    if by_phase is None:
-        by_phase = scene.shaped.kept[number] = _subset(search.program, scene.shaped, number)
-    _life(search, scene, by_phase, scene.length)
-
-
-def _subset(program: Program, shaped: Shaped, number: int) -> Tables:
-    """Return the tables of a random half of the kinds of steps."""
-    component, draw = program.component, Random(f"subset/{program.component.name}/{number}").random
-    weights = shaped.shape.weights
-    return tables(component, {one.key: weights.get(one.key, one.weight) * (draw() < 0.5) for one in component.steps})
 
 
 def _declared(scene: Scene) -> Tables:
@@ -265,8 +247,6 @@ MANNERS: Mapping[str, Manner] = MappingProxyType(
             Manner("weighted", "Kinds of steps have the weights of the component.", "", _any_config, _weighted),
             Manner("prefixes", "A prefix of the component, which leads to a rare state, and then by weights.", "",
                    _any_config, _prefixed),
-            Manner("swarm", "A random half of the kinds of steps, by weights, and the other half not at all.",
-                   "Groce and others, Swarm Testing, ISSTA 2012", _any_config, _swarm),
             *map(_pct, (2, 3, 4)),
             Manner("partial-order", "Threads work by priorities of their pauses, which are drawn anew where they race.",
                    "Yuan and others, Partial Order Aware Concurrency Sampling, CAV 2018", _paused_config,

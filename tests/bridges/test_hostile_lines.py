@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from contextlib import closing, suppress
+from collections import Counter
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -26,6 +27,8 @@ from conformance.components.deque import DequeScenarioConfig
 from conformance.driver import ANSWERS
 from conformance.engines import replay
 from conformance.ports import INTERFACES, ErrorKind, PortError, find_implementation
+from conformance.ports.exact import exact
+from conformance.ports.signatures import answer_type
 from conformance.scenarios import Scenario
 from conformance.scheduling import Waitable
 from reference_impl.network.deque import Deque
@@ -40,12 +43,14 @@ REQUESTS: tuple[dict[str, Any], ...] = (
     {"type": "scenario", "component": "deque", "config": {}, "calls": [["add", {"id": 1}], ["new"], ["poll"]]},
     {"type": "close"},
 )
+TAKEN = {"element": {"type": "buffer", "ids": [1]}, "seq": 0, "next": "none", "backlog": 0}
+WAITS = {"type": "outcome", "outcome": {"blocked": 1, "ready": [1]}}
 REPLIES: tuple[dict[str, Any], ...] = (
     {"type": "hello", "protocol": 2, "name": "a", "version": "1", "capabilities": [], "components": ["deque"]},
     {"type": "opened"},
-    {"type": "outcome", "outcome": {"value": {"element": {"type": "buffer", "ids": [1]}, "seq": 0},
-                                    "signals": [{"type": "data_available"}]}},
-    {"type": "outcome", "outcome": {"error": {"kind": "crashed", "reason": "no"}, "blocked": 1, "ready": [1]}},
+    {"type": "outcome", "outcome": {"value": TAKEN, "signals": [{"type": "data-available"}]}},
+    {"type": "outcome", "outcome": {"error": {"kind": "crashed", "reason": "no"}}},
+    WAITS,
     {"type": "outcomes", "outcomes": [{"value": True}, {"value": [1, 2]}]},
     {"type": "error", "reason": "no"},
 )  # fmt: skip
@@ -59,6 +64,10 @@ REFERENCE = find_implementation("reference")
 
 def line_of(document: Any) -> bytes:
     return json.dumps(document).encode()
+
+
+def outcome_of(value: Any) -> Any:
+    return {"type": "outcome", "outcome": {"value": value}}
 
 
 lines_to_the_suite = st.sampled_from(REPLIES).flatmap(
@@ -106,21 +115,35 @@ def test_any_line_of_a_program_is_decoded_or_reported(line):
 def test_any_answer_to_an_operation_is_converted_or_the_fault_of_the_program(component):
     interface = INTERFACES[component]
     methods = sorted(interface.port.__abstractmethods__)
+    types = {method: exact(answer_type(getattr(interface.port, method))) for method in methods}
+    accused, converted, waiting = Counter[str](), Counter[str](), Counter[str]()
 
-    @settings(max_examples=30, deadline=None)
-    @given(st.sampled_from(methods), mutations_of(REPLIES[2]) | mutations_of(REPLIES[3]))
+    @settings(max_examples=60, deadline=None)
+    @given(
+        st.sampled_from(methods), (mutations_of(TAKEN) | SMALL).map(outcome_of) | mutations_of(WAITS) | st.just(WAITS)
+    )
     def check(method, document):
         reply, _ = read_or_told(ValueError, decode_reply, line_of(document))
         if not isinstance(reply, OneOutcome):
             return
-        port = remote_port(interface, lambda port, what: reply.outcome)
-        with suppress(PortError):
-            value = getattr(port, method)(*[0] * getattr(interface.port, method).__code__.co_argcount)
-            if hasattr(value, "send"):
-                assert isinstance(value.send(None), Waitable)
-                value.close()
+        port: Any = remote_port(interface, lambda port, what: reply.outcome)
+        try:
+            value = getattr(port, method)()
+        except PortError:
+            accused[method] += 1
+            return
+        if hasattr(value, "send"):
+            assert isinstance(value.send(None), Waitable)
+            value.close()
+            waiting[method] += 1
+        else:
+            assert types[method](value)
+            converted[method] += 1
 
     check()
+    assert accused
+    assert converted
+    assert waiting
 
 
 @THOROUGH

@@ -233,7 +233,9 @@ def test_the_schema_describes_what_is_sent_and_answered(deque_program):
         assert json.loads(encode(decode_request(json.dumps(request).encode()))) == request
     lines = "".join(json.dumps(request) + "\n" for request in requests)
     done = subprocess.run(deque_program, input=lines, capture_output=True, text=True, check=True)
-    for reply in done.stdout.splitlines():
+    replies = done.stdout.splitlines()
+    assert len(replies) == len(requests)
+    for reply in replies:
         decode_reply(reply.encode())
         judge.validate(json.loads(reply))
     assert not judge.is_valid({"type": "shrug"})

@@ -44,9 +44,16 @@ def test_a_history_is_the_same_at_both_ends_of_a_wire(component, wired):
 def _compared(entries):
     """Without the names of the places where an operation waits, which are inside the implementation."""
     return [
-        (one.step[:2] if one.step[0] == "run" else one.step, one.outcome and (one.outcome.value, one.outcome.signals))
+        (
+            one.step[:2] if one.step[0] == "run" else one.step,
+            one.outcome and (one.outcome.value, one.outcome.signals, _parts(one.outcome.error)),
+        )
         for one in entries
     ]
+
+
+def _parts(error):
+    return error and (error.kind, error.checkpoint_reason, error.reason)
 
 
 def test_an_operation_that_waits_is_gone_on_with_over_the_wire(wired):

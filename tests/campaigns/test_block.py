@@ -275,9 +275,9 @@ def test_what_counts_as_a_difference(left, right, expected):
 def test_a_block_draws_its_scenarios_in_the_manners_of_its_plan():
     """By their numbers, also on an implementation that is run until it is found."""
     names = ("reference", "known-bug:B-D1")
-    plan = make_plan("m", names, ["deque"], scenarios=8, block=4, manners=("swarm", "uniform"), until_found=True)
+    plan = make_plan("m", names, ["deque"], scenarios=8, block=4, manners=("weighted", "uniform"), until_found=True)
     search = Search(Program(COMPONENTS["deque"], find_implementation("reference")))
-    steps = [len(search.run(f"m/deque/{n}", by=MANNERS[("swarm", "uniform")[n % 2]])[0].steps) for n in range(4, 8)]
+    steps = [len(search.run(f"m/deque/{n}", by=MANNERS[("weighted", "uniform")[n % 2]])[0].steps) for n in range(4, 8)]
     result = run_block(plan, Block("deque", 1, 4, 4), SUITE)
     assert result.tallies["reference"].steps == sum(steps)
     assert set(result.tallies) == set(names)

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from conformance.campaigns import CampaignError, Inline, load, make_plan, start
+from conformance.campaigns import CampaignError, Inline, found_of, load, make_plan, start
 from conformance.components import COMPONENTS
 from conformance.engines import load_known_failures
 from conformance.engines.replay import read_scenario
 from conformance.ports import NotChosen
 from conformance.reporting import promote
+from conformance.reporting.bug_report import report_folder_name
 from conformance.scenarios import SchemaError, encode_scenario, scenario_id
 from tests.campaigns.ended import BUG, run
 from tests.campaigns.test_so_far import PLAN as STOPPED
@@ -144,6 +145,8 @@ def test_two_implementations_with_one_scenario_are_told_apart_by_their_folders(w
     number = bug.components[0].findings[0].id
     with pytest.raises(CampaignError, match="is the scenario of several findings"):
         promote(twice, number, "T-1", tmp_path)
+    folder = report_folder_name(BUG, found_of(bug.components[0].findings[0]))
+    assert promote(twice, folder, "T-1", tmp_path).named.implementation == BUG
 
 
 def test_a_campaign_that_found_nothing_or_has_not_ended_has_nothing_to_promote(whole, tmp_path, capsys):

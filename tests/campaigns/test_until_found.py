@@ -171,7 +171,7 @@ def test_a_plan_that_makes_no_sense_is_refused(names, components, why):
         make_plan("0", names, components, scenarios=1, until_found=True)
 
 
-def test_a_sum_in_which_a_bug_was_run_elsewhere_is_refused(whole, tmp_path):
+def test_a_block_in_which_a_bug_was_run_elsewhere_is_refused():
     plan = make_plan("0", ("reference", "known-bug:B-D1"), ["deque", "spill"], scenarios=1, block=1, until_found=True)
     elsewhere = run_block(
         Plan("0", ("reference", "known-bug:B-D1"), ("spill",), 1, 1), Block("spill", 0, 0, 1), Names()

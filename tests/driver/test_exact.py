@@ -13,13 +13,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 
+from conformance.bridges.jsonl.protocol import OneOutcome, decode_reply
+from conformance.bridges.jsonl.remote import remote_port
 from conformance.components import COMPONENTS
 from conformance.driver import ANSWERS, Program
 from conformance.engines import check, replay
 from conformance.engines.doctor import examine
 from conformance.engines.hypothesis_check import check_with_hypothesis
 from conformance.engines.replay import ReplayVerdict
-from conformance.ports import INTERFACES, Capability, DataAvailable, Implementation, Signal, find_implementation
+from conformance.ports import (
+    INTERFACES,
+    Capability,
+    DataAvailable,
+    Implementation,
+    PortError,
+    Signal,
+    find_implementation,
+)
 from conformance.ports.exact import are_signals, exact
 from conformance.ports.registry import is_own
 from conformance.ports.signatures import answer_type, operations
@@ -154,8 +164,11 @@ def test_what_json_gives_back_is_right_and_with_one_other_part_it_is_wrong(hint,
 
 @pytest.mark.parametrize("text", ["1.0", "true", "1e0", '"1"'])
 def test_a_program_cannot_write_another_type_for_a_number(text):
-    with pytest.raises(msgspec.ValidationError):
-        msgspec.json.decode(text, type=int)
+    reply = decode_reply(b'{"type":"outcome","outcome":{"value":%s}}' % text.encode())
+    assert isinstance(reply, OneOutcome)
+    port: Any = remote_port(INTERFACES["local-channel"], lambda port, what: reply.outcome)
+    with pytest.raises(PortError, match="answered nonsense to 'in_use'"):
+        port.in_use()
 
 
 def test_half_of_a_character_is_no_text():

@@ -30,6 +30,7 @@ def test_pairs_are_drawn_by_the_seed_and_do_not_overlap():
     assert drawn != list(islice(drawn_pairs(known_bugs(), "t"), 5))
     for one, other in drawn:
         assert find_known_bug(one).component == find_known_bug(other).component
+        assert are_disjoint(find_known_bug(one), find_known_bug(other))
     assert not are_disjoint(find_known_bug("B-01"), find_known_bug("B-01"))
 
 

@@ -146,3 +146,4 @@ def test_divergences_are_reported_as_far_as_they_came():
     checked = check_part(broken, "0", FOREVER, differ=differ, corpus=False, interruption=AfterLooks(150))
     assert checked.comparison is not None
     assert checked.comparison.compared > 0
+    assert checked.comparison.at_violations

@@ -91,8 +91,9 @@ def test_an_entry_that_cannot_be_about_an_implementation_is_not_taken_off_the_li
     assert check(name, listed(tmp_path, f'{ENTRY}implementation = "{name}"\n')) == 1
 
 
-def test_another_failure_is_news(tmp_path):
+def test_another_failure_is_news(tmp_path, capsys):
     assert check("known-bug:B-S9", listed(tmp_path)) == 1
+    assert "FAILED subpartition sequence-numbers-have-no-gaps known-bug:B-S9" in capsys.readouterr().out
 
 
 def test_an_entry_for_another_implementation_or_class_does_not_excuse(tmp_path):

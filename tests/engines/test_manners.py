@@ -45,12 +45,6 @@ def test_threads_go_on_pause_by_pause(manner):
     assert sum(one[0] == other[0] == RUN and one[1] != other[1] for one, other in pairs) >= 4
 
 
-def test_a_swarm_leaves_out_kinds_of_steps():
-    search = Search(Program(COMPONENTS["gate"], REFERENCE))
-    kinds = [{step[0] for step in search.run(f"m/{n}", by=MANNERS["swarm"])[0].steps} for n in range(12)]
-    assert max(map(len, kinds)) < len(set().union(*kinds)) * 0.8
-
-
 def test_a_mutation_begins_like_a_scenario_of_the_corpus_and_is_none():
     stored = {one.steps for _, one in corpus(COMPONENTS["deque"])}
     search = Search(Program(COMPONENTS["deque"], REFERENCE))

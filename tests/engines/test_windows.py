@@ -115,7 +115,7 @@ def test_in_a_long_life_frequent_steps_are_stretched_and_rare_ones_are_as_freque
                 if phase in kind.during:
                     common = kind.weight > 2 or kind.by == "observer"
                     expected[kind.name] += 0 if kind.crashes else kind.weight * (stretch if common else rare)
-            assert counts == +expected or not +expected
+            assert counts == +expected
 
 
 def test_a_life_ends_with_a_failure_and_the_restore_after_it():

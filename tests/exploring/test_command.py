@@ -19,7 +19,7 @@ def run(*arguments: str) -> int:
 
 
 def test_many_processes_write_what_one_writes(tmp_path, capsys):
-    for name, more in (("one", []), ("many", ["--into", str(tmp_path / "levels"), "--workers", "1"])):
+    for name, more in (("one", []), ("many", ["--into", str(tmp_path / "levels"), "--workers", "2"])):
         assert run(*SMALL, *more, "--recognition", "hash", "--json", str(tmp_path / f"{name}.json")) == 0
     one, many = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("one", "many"))
     assert many == one

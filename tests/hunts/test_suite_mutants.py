@@ -88,7 +88,8 @@ def test_a_mutant_is_judged_by_tests_in_a_copy_of_the_tree(tmp_path):
     tests = ("tests/scheduling",)
     point = next(point for point in changes(["scheduling"]) if point.file == "scheduling/kernel.py")
     noticed = Mutated(point.file, point.number, tests, 20.0).do(NEVER, unfollowed)
-    assert noticed
+    assert noticed.startswith("tests/scheduling/")
+    assert "::" in noticed
     with copied() as tree:
         assert (tree / "tests" / "scheduling").is_dir()
     assert not tree.exists()

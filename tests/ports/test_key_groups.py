@@ -61,6 +61,7 @@ def test_no_key_group_is_negative():
     """The least number of 32 bits has no counterpart: what mixes to it becomes 0."""
     numbers = (hashed for hashed in range(1 << 16))
     assert all(0 <= mixed(hashed) < 1 << 31 for hashed in numbers)
+    assert mixed(0x836F0755) == 0, "what mixes to the least number"
 
 
 @pytest.mark.parametrize(("parallelism", "most"), [(1, 1), (3, 7), (7, 7), (600, 720), (5, MOST), (MOST, MOST)])

@@ -255,8 +255,10 @@ def test_a_page_is_a_power_of_two_and_not_too_small():
 def test_a_chunk_of_nothing_changes_nothing():
     """filter.md X5."""
     task = Task(virtual(*records(1)))
-    assert task.port.request_before_filter()
+    number = task.port.request_before_filter()
+    assert number
     task.read(0, 0)
+    assert task.port.before_filter() == SegmentBeforeFilter(number, True)
 
 
 @FILTERED_BEFORE

@@ -323,6 +323,10 @@ WAYS = (
 )  # fmt: skip
 
 
+def test_every_way_out_is_tried(ways):
+    assert set(WAYS) == set(ways)
+
+
 @pytest.mark.parametrize("name", WAYS)
 def test_whatever_a_field_says_it_is_shown_as_words(name, ways):
     way = ways[name]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 
 from conformance.components import COMPONENTS
@@ -149,8 +151,9 @@ def test_boxes_stand_right_of_what_they_read_and_do_not_overlap():
     drawing = time_line_drawing(drawn(IDLE, graph="two inputs"))
     assert len(drawing.boxes) == 5
     assert all(link.x < link.to_x for link in drawing.links)
-    places = {(box.x, box.y) for box in drawing.boxes}
-    assert len(places) == 5
+    for one, other in combinations(drawing.boxes, 2):
+        beside = one.x + one.width < other.x or other.x + other.width < one.x
+        assert beside or abs(one.y - other.y) >= 30, "they do not overlap"
     assert all(band.y + band.height <= drawing.height for band in drawing.bands)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -75,7 +76,15 @@ def test_what_cannot_be_said_is_refused():
 
 
 def test_every_process_says_the_same():
-    assert [Texts().text(number) for number in range(50)] == [TEXTS.text(number) for number in range(50)]
+    program = "from strategies import Texts; print([Texts().text(number) for number in range(50)])"
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True,
+            check=True,
+        ).stdout
+        for seed in "12"
+    }  # fmt: skip
+    assert said == {f"{[TEXTS.text(number) for number in range(50)]}\n"}
 
 
 def histories(texts: Texts) -> tuple[list[str], list[str]]:
@@ -126,5 +135,5 @@ def test_faker_is_imported_for_text_alone():
 
 
 def test_kinds_have_texts():
-    assert {kind: described(1, kind) for kind in KINDS}.keys() == {*KINDS}
+    assert len({described(1, kind).partition(", ")[2] for kind in KINDS} - {""}) == len(KINDS)
     assert drawn(records("payment"))

@@ -107,7 +107,8 @@ def test_each_of_several_failures_is_reported():
 
 def readme_snippet() -> str:
     (snippet,) = (one for one in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "state_machine" in one)
-    return f"from toy_engine import Toy as MyEngine\n{snippet}"
+    assert "from my_adapter import MyEngine" in snippet
+    return str(snippet).replace("from my_adapter import MyEngine", "from toy_engine import Toy as MyEngine")
 
 
 PROFILES = """import os

@@ -207,7 +207,7 @@ def test_a_program_sees_what_it_would_see_alone():
     """It has the descriptors that it was given and no others, its own group, and no signal is ignored."""
     given, other = os.pipe()
     look = "import os, signal; print(sorted(map(int, os.listdir('/proc/self/fd')))[:-1], os.getpgrp() == os.getpid(), "
-    look += "[line for line in open('/proc/self/status') if line.startswith('SigBlk')], file=open(1, 'w'))"
+    look += "[line for line in open('/proc/self/status') if line.startswith(('SigBlk', 'SigIgn'))], file=open(1, 'w'))"
     alone = subprocess.run(
         [sys.executable, "-c", look], stdout=subprocess.PIPE, process_group=0, pass_fds=(given,), check=True
     )

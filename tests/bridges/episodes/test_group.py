@@ -21,8 +21,11 @@ def test_a_group_stands_still_goes_on_and_is_killed(tmp_path: Path) -> None:
     group = Group([SLEEPS, SLEEPS], tmp_path, tmp_path / "log", dict(os.environ))
     assert group.statuses() == [None, None]
     assert group.stop()
-    assert set(group._states()) <= set("tT")
+    stopped = [*group._states()]
+    assert len(stopped) == 2
+    assert set(stopped) <= set("tT")
     group.go_on()
+    assert not set(group._states()) & set("tT")
     group.kill()
     assert group.statuses() == [-signal.SIGKILL] * 2
     assert list(group._states()) == []
