@@ -219,3 +219,18 @@ def test_a_command_starts_without_what_takes_long_to_load():
     script += "print([name for name in ('hypothesis', 'pyarrow', 'pyspark', 'pytest') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_an_implementation_that_is_named_twice_is_checked_once(tmp_path, capsys):
+    names = ["--implementation", "reference", "--implementation", "reference"]
+    check = ["check", "--component", "deque", "--scenarios", "20"]
+    assert run(*check, *names, "--ctrf", str(tmp_path / "ctrf.json")) == 0
+    tests = [one["name"] for one in json.loads((tmp_path / "ctrf.json").read_text())["results"]["tests"]]
+    assert len(set(tests)) == len(tests) > 0
+    assert capsys.readouterr().out.count("reference: conforms.") == 1
+
+
+def test_a_command_without_a_standard_input_says_so(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert run("judge", "-") == 2
+    assert "There is no standard input" in capsys.readouterr().err

@@ -35,6 +35,7 @@ def tree(folder: Path) -> dict[str, bytes | None]:
         ("file/new/below.md", "would have to be a folder"),
         ("new/" + 300 * "x" + "/below.md", "too long"),
         (300 * "x" + ".md", "too long"),
+        (245 * "x" + ".md", "too long"),
     ],
 )
 def test_a_file_that_cannot_be_written(option, path, says, tmp_path, capsys):

@@ -8,12 +8,14 @@ import pty
 import subprocess
 import sys
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from conformance.cli import catalogues
 from conformance.engines.relay import FIRST
+from tests.by_default import one_of
 from tests.test_cli import run
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -191,3 +193,20 @@ def test_a_known_bug_of_a_module_that_ends_its_process_is_not_green(command, tmp
     done = conformance(command, "ending:BUG", path=tmp_path)
     assert done.returncode == 3
     assert "ending:BUG ended the command: its process exited with status 0\n" in done.stderr
+
+
+ENDINGS = {
+    "examine": ("doctor",),
+    "audit": ("audit", "tests/state_files"),
+    "close": ("explore", "--component", "deque", "--depth", "2"),
+}
+
+
+@pytest.mark.parametrize(("where", "status"), one_of(2, product(ENDINGS, ["0", "1", "boom"])))
+def test_an_implementation_does_not_choose_the_status_of_a_command(where, status, monkeypatch):
+    """Seen: one that calls `sys.exit(0)` while it is examined was healthy."""
+    monkeypatch.setenv("ENDS", where)
+    monkeypatch.setenv("ENDS_WITH", status)
+    done = conformance(*ENDINGS[where], "--implementation", "tests.ending:Ending")
+    assert done.returncode == 3
+    assert "tests.ending:Ending ended the command: its process exited with status" in done.stderr

@@ -183,6 +183,7 @@ def reduce(
     plan = files.read_plan(folder, runner.names.components)
     check_chosen(plan.implementations, chosen, str(folder / files.PLAN))
     with held(folder):
+        files.own(folder, files.WAVES)
         files.tidy(folder)
         waves.tidy(folder)
         course = Course(folder, plan, runner.names.components, time.monotonic, progress)

@@ -98,7 +98,7 @@ def code_by_names(implementations: Iterable[str], names: Names) -> Code:
         implementation = names.here.find(name)
         versions[name] = implementation.version
         implementation.close()
-        files |= {f"adapter ({path.name})": _hash(path) for path in _files_of_adapter(name)}
+        files |= {f"adapter ({path})": _hash(path) for path in _files_of_adapter(name)}
         module = name.partition(":")[0]
         spec = find_spec(module) if ":" in name and module.replace(".", "").isidentifier() else None
         if spec is not None and spec.origin and Path(spec.origin).is_file():

@@ -22,7 +22,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from conformance.campaigns.block import BlockResult, encode_tally, joined
-from conformance.campaigns.files import evidence_of
+from conformance.campaigns.files import evidence_of, own
 from conformance.campaigns.names import Names
 from conformance.campaigns.outcomes import FindingRecord, record_of
 from conformance.campaigns.plan import Block, Plan
@@ -92,6 +92,7 @@ def _run(plan: Plan, block: Block, name: str, program: Program, number: int, pla
     episode = of.episode(plan.seed, number)
     made = None
     if place is not None:
+        own(place.parent.parent, place.parent.name)
         made = place.parent / f".{place.name}-{secrets.token_hex(4)}"
     first = of.run(episode, made)
     failure = _failure(of, episode, first, number)

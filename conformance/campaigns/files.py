@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -187,13 +188,24 @@ def read_plan(folder: Path, components: Components) -> Plan:
 
 
 def tidy(folder: Path) -> None:
-    """Remove the files that were incomplete when the campaign was stopped. The caller must hold the lock."""
-    homes = (folder / FINDINGS).iterdir() if (folder / FINDINGS).is_dir() else ()
-    for home in (folder, *homes):
+    """Remove the files that were incomplete when the campaign was stopped. The caller must hold the lock.
+
+    Raises: CampaignError if a folder in which something would be removed is a link.
+    """
+    for home in (folder, *_below(folder, FINDINGS)):
         for path in home.glob(".*.part"):
             path.unlink(missing_ok=True)
-    for home in (folder / EVIDENCE).glob("*/.*"):
-        shutil.rmtree(home, ignore_errors=True)
+    for home in _below(folder, EVIDENCE):
+        for path in home.glob(".*"):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _below(folder: Path, name: str) -> Iterator[Path]:
+    """Yield the folders in one of the folders of a campaign. Raises: CampaignError if one of them is a link."""
+    home = own(folder, name)
+    for one in sorted(home.iterdir()) if home.is_dir() else ():
+        if own(home, one.name).is_dir():
+            yield one
 
 
 def make_room(folder: Path, path: Path) -> None:

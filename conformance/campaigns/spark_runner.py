@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -440,7 +441,7 @@ class Jobs(Tasks):
         where = self._names.components.where
 
         def write() -> None:
-            rows = self._session.spark.read.schema(SQL_SCHEMA).parquet(*(path.resolve().as_uri() for path in tables))
+            rows = self._session.spark.read.schema(SQL_SCHEMA).parquet(*(uri_of(path, is_read=True) for path in tables))
             parts = rows.mapInArrow(adding(where), SQL_SCHEMA).groupBy("component")
             self._written(parts.applyInArrow(adding_group(where), SQL_SCHEMA).coalesce(1).write.mode("overwrite"), into)
 
@@ -458,11 +459,17 @@ class Jobs(Tasks):
         from conformance.campaigns.tables import COMPRESSION
 
         writer = writer.option("compression", COMPRESSION).option(_MARKS, "false")
-        writer.parquet(table.resolve().as_uri())
+        writer.parquet(uri_of(table))
 
 
 class _Died(Exception):
     """The processes that ran a task died in each attempt."""
+
+
+def uri_of(path: Path, is_read: bool = False) -> str:
+    """Return a path as Spark takes it: nothing in it is escaped, but in what is read, the characters of a glob."""
+    found = f"file://{path.resolve().as_posix()}"
+    return re.sub(r"[\\*?\[\]{}]", r"\\\g<0>", found) if is_read else found
 
 
 def _end(context: Any, jvm: subprocess.Popen[bytes]) -> None:

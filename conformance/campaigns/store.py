@@ -15,6 +15,7 @@ the same for every runner. They can be written at any time. `result.json` remain
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -36,6 +37,7 @@ from conformance.scenarios import encode_scenario
 from conformance.system.writing import make_folder, naming
 
 STORE = "store"
+_TOKEN = secrets.token_hex(4)
 ROWS = 20_000
 """How many rows are kept in memory until they are written."""
 _BLOCK = [("component", pa.string()), ("block", pa.int64())]
@@ -170,7 +172,8 @@ def _table(store: Path, name: str) -> Path:
 
 
 def _beside(store: Path, name: str) -> Path:
-    return store / f".{name}.parquet.part"
+    """Return a name that no other process uses, and that nobody can have made a link before."""
+    return store / f".{name}.{_TOKEN}.parquet.part"
 
 
 def _blocks(result: BlockResult, seconds: Seconds, components: Components) -> Iterator[Row]:

@@ -32,7 +32,7 @@ from conformance.cli.judging import judge
 from conformance.cli.known_bugs import bugs
 from conformance.cli.legal_variants import variants
 from conformance.cli.one_scenario import replay_command, shrink
-from conformance.cli.options import drop_unwritable_output, flush, notes, say
+from conformance.cli.options import conclude, drop_unwritable_output, flush, notes, say
 from conformance.cli.promoting import promote
 from conformance.cli.searching import check, explore
 from conformance.ports import NotChosen, UnusableImplementation
@@ -65,30 +65,30 @@ def main(arguments: Sequence[str] | None = None, child: Child | None = None) -> 
         flush()
     except click.exceptions.Abort:
         say("interrupted; no incomplete file was left behind")
-        sys.exit(INTERRUPTED)
+        conclude(INTERRUPTED)
     except click.ClickException as error:
         _show(error)
-        sys.exit(USAGE)
+        conclude(USAGE)
     except campaigns.CampaignInterrupted as error:
         say(str(error))
-        sys.exit(INTERRUPTED)
+        conclude(INTERRUPTED)
     except NotChosen as error:
         say(f"{error}{_line_to_paste(given, error.names)}")
-        sys.exit(USAGE)
+        conclude(USAGE)
     except (UnusableImplementation, SchemaError, campaigns.CampaignError) as error:
         say(str(error))
-        sys.exit(USAGE)
+        conclude(USAGE)
     except Exception as error:
         if (refused := told_by(error)) is not None:
             drop_unwritable_output()
             say(str(refused))
-            sys.exit(NOT_WRITTEN)
+            conclude(NOT_WRITTEN)
         if isinstance(error, OSError) and error.filename is not None:
             say(f"{error.filename}: {error.strerror}")
-            sys.exit(USAGE)
+            conclude(USAGE)
         say(told(error, given))
-        sys.exit(INTERNAL)
-    sys.exit(status or CONFORMS)
+        conclude(INTERNAL)
+    conclude(status or CONFORMS)
 
 
 def _show(error: click.ClickException) -> None:

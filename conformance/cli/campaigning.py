@@ -39,6 +39,7 @@ from conformance.cli.options import (
 )
 from conformance.engines import KnownFailure, load_known_failures
 from conformance.engines.manners import MANNERS
+from conformance.reporting.page import PAGE
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE
 from conformance.system.text import is_neutral_line
 from conformance.system.writing import NotWritten
@@ -328,7 +329,7 @@ def _conclude(
             status = reporting.conclude_campaign(
                 out,
                 result,
-                campaigns.own(folder, "report"),
+                _own_report(folder),
                 entries,
                 chosen=chosen,
                 everything=everything,
@@ -345,6 +346,13 @@ def _conclude(
         raise error.going_on(shlex.join(words), kept) from error
     out.print(f"Result: {folder / 'result.json'}", soft_wrap=True)
     return status
+
+
+def _own_report(folder: Path) -> Path:
+    """Return where the report of a campaign is written in its folder. Raises: CampaignError if that is a link."""
+    report = campaigns.own(folder, "report")
+    campaigns.own(report, PAGE)
+    return report
 
 
 def _say_if_unchecked(folder: Path) -> None:
@@ -383,7 +391,7 @@ def campaign_report(
         report = partial(
             reporting.conclude_campaign,
             out,
-            folder=output or campaigns.own(folder, "report"),
+            folder=output or _own_report(folder),
             entries=entries,
             chosen=chosen,
             everything=everything,

@@ -49,7 +49,7 @@ def _parted(log: int, consoles: Mapping[CarefulConsole, TextIO]) -> dict[int, in
 def main() -> None:
     """Run a command. The first arguments are the descriptors of the shared memory, of the status and of the log."""
     from conformance.cli import main as run
-    from conformance.cli.options import notes, out
+    from conformance.cli.options import Concluded, notes, out
 
     memory, status, log = map(int, sys.argv[1:4])
     for descriptor in (memory, status):
@@ -57,6 +57,6 @@ def main() -> None:
     child = Child(Writer(memory), _parted(log, {out: sys.stdout, notes: sys.stderr}))
     try:
         run(sys.argv[4:], child)
-    except SystemExit as end:
+    except Concluded as end:  # if an implementation has ended the process, its status says nothing
         os.write(status, str(end.code).encode())
         raise

@@ -87,16 +87,19 @@ def _has_kept(folder: Path) -> bool:
 @contextmanager
 def _found(adapter: str, folder: Path) -> Iterator[EpisodesImplementation]:
     """Yields the engine behind an adapter. Then it is ended, and what a run has left that was broken off is deleted."""
-    from conformance.episodes.running import RUNS
-
     name = adapter if adapter.startswith("episodes:") else f"episodes:{adapter}"
     implementation = find_implementation(name)
     if not isinstance(implementation, EpisodesImplementation):
         raise UnusableImplementation(f"{name} has no episodes.")
     with ExitStack() as last_first:
-        last_first.callback(rmtree, folder / RUNS, ignore_errors=True)
+        last_first.callback(_delete_runs, implementation)
         last_first.callback(implementation.close)
         yield implementation
+
+
+def _delete_runs(implementation: EpisodesImplementation) -> None:
+    if implementation.root is not None:
+        rmtree(implementation.root, ignore_errors=True)
 
 
 def _again(adapter: str, path: Path, folder: Path) -> int:

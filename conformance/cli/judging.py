@@ -26,6 +26,8 @@ def judge(file: Path) -> int:
 
     if str(file) == "-":
         source = "standard input"
+        if sys.stdin is None:
+            raise click.UsageError("There is no standard input.")
         verdict = judging.judge(lines.read_lines(sys.stdin.buffer, source), source)
     else:
         source = str(file)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import click
 
@@ -29,6 +29,16 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 RUNNERS = ["auto", "inline", "processes", "spark"]
 
+
+class Concluded(SystemExit):
+    """The command ends with this status. A `SystemExit` of another class comes from an implementation."""
+
+
+def conclude(status: int) -> NoReturn:
+    """End the command with this status."""
+    raise Concluded(status)
+
+
 NOBODY_READS = 141
 """128 + SIGPIPE, as shells report it: the reader of the output has gone, as `head` does."""
 
@@ -38,7 +48,7 @@ class _Console(CarefulConsole):
         """Exit without a word, and not with status 1, which means that a violation was found."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
-        raise SystemExit(NOBODY_READS)
+        conclude(NOBODY_READS)
 
 
 out = _Console(highlight=False)

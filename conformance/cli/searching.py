@@ -109,6 +109,7 @@ def check(
     into_path: Path | None, runner_name: str | None, master: str | None, conf: tuple[str, ...], processes: int | None,
 ) -> int:  # fmt: skip
     """Search for violations, and print a verdict for every property."""
+    implementations = tuple(dict.fromkeys(implementations))
     assumed = capabilities_of(assume)
     check_components(components)
     runner = RunnerOptions(into_path, runner_name, master, conf, processes)

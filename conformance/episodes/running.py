@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import mkdtemp
 
 from conformance.components.pipeline.ledger import OVER
 from conformance.driver import Components, FailureClass, Program
@@ -19,6 +20,8 @@ from conformance.episodes.reducing import MOST_RUNS, Reduction, reduce_episode
 from conformance.ports import FaultStruck, JobOver, Outcome, Until, UnusableImplementation
 from conformance.ports.episodes import EpisodesImplementation
 from conformance.scenarios import Finding, Scenario, decode_scenario, encode_scenario, read_text
+from conformance.system.copying import copy_file
+from conformance.system.writing import write_text
 
 AGAIN = 5
 """How often an episode that has failed is run again."""
@@ -35,8 +38,8 @@ STUCK: Kind = (OVER, FailureClass.STUCK.value)
 """There was no progress any more, which is no verdict before it has happened again."""
 GOES_ON, STANDS = "a job whose sources have ended goes on until it has finished", "there was no progress any more"
 PASSED: Kind = ("", "")
-RUNS = "runs"
-"""The folder in which episodes are run, beside those that are kept."""
+RUNS = ".runs-"
+"""Begins the name of the folder in which episodes are run, beside those that are kept."""
 _UNTIL_OVER = steps.settle(Until.OVER.value)
 
 
@@ -159,7 +162,8 @@ class Episodes:
         self.implementation, self.folder, self.reduces = implementation, folder, reduces
         self.description = implementation.describe()
         if folder is not None:
-            implementation.root = folder / RUNS
+            folder.mkdir(parents=True, exist_ok=True)
+            implementation.root = Path(mkdtemp(prefix=RUNS, dir=folder))  # whatever is there stays
         self.program = Program(COMPONENT, implementation)
 
     def check(self) -> Result:
@@ -185,7 +189,7 @@ class Episodes:
         if keep is not None and found.kind != PASSED:
             keep.parent.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(keep, ignore_errors=True)
-            shutil.move(folder, keep)
+            shutil.move(folder, keep, copy_function=copy_file)
             self._write(keep, episode, found)
         else:
             shutil.rmtree(folder, ignore_errors=True)
@@ -288,7 +292,7 @@ class Episodes:
         if failure.again and self.reduces:
             failure.reduction = self.reduced(episode, first.kind)
             minimal = place / "minimal.json"
-            minimal.write_text(self._text(failure.reduction.episode, first), encoding="utf-8")
+            write_text(minimal, self._text(failure.reduction.episode, first))
 
     def _cpu(self) -> float:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -299,8 +303,8 @@ class Episodes:
         return encode_scenario(Scenario(COMPONENT.name, episode.config, episode.steps, finding))
 
     def _write(self, folder: Path, episode: Episode, found: Result) -> None:
-        (folder / KEPT).write_text(self._text(episode, found), encoding="utf-8")
-        (folder / "finding.txt").write_text(f"{found.kind[0]}: {found.said}\n", encoding="utf-8")
+        write_text(folder / KEPT, self._text(episode, found))
+        write_text(folder / "finding.txt", f"{found.kind[0]}: {found.said}\n")
 
 
 def read_episode(path: Path) -> tuple[Episode, Kind]:

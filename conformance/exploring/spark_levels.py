@@ -12,12 +12,11 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from conformance.campaigns.spark_runner import Session, gist_of
+from conformance.campaigns.spark_runner import Session, gist_of, uri_of
 from conformance.engines.interruption import Interruption
 from conformance.engines.watch import TICK
 from conformance.exploring.errors import ExplorationError
@@ -95,8 +94,8 @@ class Cluster:
         f = _functions(self._session)
         there = self._folder.place(number, "expanded")
         frontier = self._spread(self._read("states", number - 1), before.reached)
-        frontier.mapInArrow(working(self._explored, "expand"), _sql(OUT)).write.parquet(_uri(there))
-        out = self._session.read.schema(_sql(OUT)).parquet(_uri(there))
+        frontier.mapInArrow(working(self._explored, "expand"), _sql(OUT)).write.parquet(uri_of(there))
+        out = self._session.read.schema(_sql(OUT)).parquet(uri_of(there, is_read=True))
 
         first = f.min(f.struct("order", "steps", "counts")).alias("first")
         reached = out.where(f.col("kind") == REACHED).groupBy("key").agg(first).select("key", "first.*")
@@ -149,14 +148,14 @@ class Cluster:
 
     def _read(self, table: str, *levels: int) -> Any:
         places = [self._folder.place(level, table) for level in levels]
-        there = [_uri(place) for place in places if place.is_dir()]
+        there = [uri_of(place, is_read=True) for place in places if place.is_dir()]
         if not there:
             return self._session.createDataFrame([], _sql(TABLES[table]))
         return self._session.read.schema(_sql(TABLES[table])).parquet(*there)
 
     def _write(self, rows: Any, number: int, table: str) -> None:
         place = self._folder.place(number, table)
-        rows.write.option("compression", "zstd").parquet(_uri(place))
+        rows.write.option("compression", "zstd").parquet(uri_of(place))
 
     def _waiting(self, call: Callable[[], Any]) -> Any:
         """Return what a call returns that waits for Spark; None if an interruption comes first. Raises:
@@ -182,10 +181,6 @@ def _functions(session: Any) -> Any:
     """Returns what makes columns: a session of Spark Connect has functions of its own."""
     home = "pyspark.sql.connect" if type(session).__module__.startswith("pyspark.sql.connect.") else "pyspark.sql"
     return import_module(f"{home}.functions")
-
-
-def _uri(place: Path) -> str:
-    return place.resolve().as_uri()
 
 
 def _sql(schema: pa.Schema) -> str:

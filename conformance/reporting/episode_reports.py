@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import secrets
 import shlex
 import shutil
 from contextlib import suppress
@@ -18,8 +18,9 @@ from conformance.reporting.episodes import job_words
 from conformance.reporting.markdown import cell, table
 from conformance.reporting.words import failure_class_in_words, step_in_words
 from conformance.scenarios import encode_scenario
+from conformance.system.copying import link_folder
 from conformance.system.text import markdown_block
-from conformance.system.writing import write_folder
+from conformance.system.writing import rename_folder, write_folder
 
 EVIDENCE = "evidence"
 """What the first episode has left that failed so: the folder of its job, logs, and the episode as it was drawn."""
@@ -45,24 +46,31 @@ def report_episode(folder: Path, name: str, found: Found, components: Components
     Raises: as `write_folder`.
     """
     path = folder / report_folder_name(name, found)
-    has_evidence = kept is not None and kept.is_dir()
-    text = _text(name, found, components, has_evidence)
+    evidence = kept if kept is not None and kept.is_dir() and not _leads_elsewhere(kept) else None
+    text = _text(path, name, found, components, evidence is not None)
     write_folder(path, {"report.md": text, "scenario.json": encode_scenario(found.scenario)})
-    if kept is not None and has_evidence:
-        shutil.copytree(kept, path / EVIDENCE, symlinks=True, copy_function=_link)
+    if evidence is not None:
+        _add(evidence, path)
     return EpisodeReport(name, found)
 
 
-def _link(one: str, other: str) -> None:
-    """Give a file a second name: what an engine has left may be large. On another disk, copy it."""
+def _leads_elsewhere(kept: Path) -> bool:
+    """Whether somebody else decides what the evidence is: it, or a folder in which it lies, is a link."""
+    return any(one.is_symlink() for one in (kept, kept.parent, kept.parent.parent))
+
+
+def _add(evidence: Path, report: Path) -> None:
+    """Put the evidence into a report: as a whole, or not at all if another process has done so meanwhile."""
+    fresh = report.with_name(f".{report.name}.{secrets.token_hex(4)}.part")
     try:
-        os.link(one, other, follow_symlinks=False)
-    except OSError:
-        with suppress(FileNotFoundError):
-            shutil.copy2(one, other, follow_symlinks=False)
+        link_folder(evidence, fresh)
+        with suppress(FileExistsError):
+            rename_folder(fresh, report / EVIDENCE)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
 
 
-def _text(name: str, found: Found, components: Components, has_evidence: bool) -> str:
+def _text(path: Path, name: str, found: Found, components: Components, has_evidence: bool) -> str:
     component = components[found.scenario.component]
     judged = next(one for one in component.properties if one.slug in (found.slug, *one.formerly))
     parts = [
@@ -78,11 +86,11 @@ def _text(name: str, found: Found, components: Components, has_evidence: bool) -
         "\n".join(f"{at}. {cell(step_in_words(step, component))}" for at, step in enumerate(found.scenario.steps, 1)),
         "Then the last life reads everything to the end, and finishes.",
         "## Run it again",
-        "Five times each, in this folder; the second one is the episode as it was drawn, whose evidence is kept:"
-        if has_evidence else "Five times, in this folder:",
+        "Five times each, where the campaign was started; the second one is the episode as it was drawn, whose evidence"
+        " is kept:" if has_evidence else "Five times, where the campaign was started:",
         markdown_block(
             "\n".join(
-                again_command(file, name)
+                again_command(str(path / file), name)
                 for file in ("scenario.json", *([f"{EVIDENCE}/episode.json"] if has_evidence else []))
             ),
             "sh",

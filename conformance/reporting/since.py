@@ -100,6 +100,12 @@ class Since:
         return Remark(f"Since {self.where}: {self.in_words}.", tuple(lines), few=_FEW, on_page=False)
 
 
+def _scenarios_of(result: CampaignResult) -> tuple[object, ...]:
+    """Return what decides the steps of a scenario with a number."""
+    plan = result.plan
+    return plan.seed, plan.implementations[:1], plan.manners, plan.aims
+
+
 def since(now: CampaignResult, before: CampaignResult, where: str, unfinished: Sequence[str] = ()) -> Since:
     """Compare two campaigns. `where`: the folder of the earlier one. `unfinished`: why one of them is not whole."""
     mine, earlier = dict(_findings(now)), dict(_findings(before))
@@ -114,7 +120,7 @@ def since(now: CampaignResult, before: CampaignResult, where: str, unfinished: S
         else:
             same.append(change)
     remarks = list(unfinished)
-    if before.plan.seed == now.plan.seed:
+    if _scenarios_of(before) == _scenarios_of(now):
         remarks.append(
             f"Both campaigns have the seed {now.plan.seed}, so the scenarios of the shorter one are the same."
         )

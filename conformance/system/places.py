@@ -14,6 +14,8 @@ from conformance.system.streams import descriptor_of, unwritable_kind
 
 _LONGEST_NAME = 255
 """In bytes. The usual file systems take no longer ones."""
+_BESIDE = 15
+"""By how many bytes the name is longer under which a file is written first."""
 
 
 def trouble_with_file(path: Path) -> str | None:
@@ -21,6 +23,8 @@ def trouble_with_file(path: Path) -> str | None:
     try:
         if path.is_dir():
             return f"{path} is a folder; name a file"
+        if len(os.fsencode(path.name)) > _LONGEST_NAME - _BESIDE:
+            return f"{path} cannot be written: its name is too long"
         if (kind := unwritable_kind(path)) is not None:
             return f"{path} is {kind}; name a file, or a stream that is open already, such as /dev/stdout"
         if path.exists() and not os.access(path, os.W_OK):

@@ -13,11 +13,11 @@ from conformance.campaigns import CampaignError, files
 from conformance.campaigns.block import encode, encode_tally, has_corpus, run_part
 from conformance.campaigns.campaign import _check_code
 from conformance.campaigns.checks import PART, _merged, works_of
-from conformance.campaigns.code import Code, CodeLog
+from conformance.campaigns.code import Code, CodeLog, code_by_names
 from conformance.campaigns.course import Course, _Work
 from conformance.campaigns.loading import _check_causes
 from conformance.campaigns.lock import LOCK, held
-from conformance.campaigns.names import name_of
+from conformance.campaigns.names import Names, name_of
 from conformance.campaigns.plan import Block, make_plan
 from conformance.campaigns.result import (
     CauseResult,
@@ -36,6 +36,7 @@ from conformance.ports import find_implementation
 from conformance.scenarios import Scenario
 from tests.implementations import NothingToMake
 
+DESCRIBES = 'print(\'{"name": "x"}\')\n'
 BEFORE = Code({"a.py": "1", "b.py": "1", "c.py": "1", "d.py": "1"}, {"mine": "1.0"}, {"python": "3.11"})
 
 
@@ -195,3 +196,16 @@ def test_each_finding_has_one_cause_and_each_of_a_cause_but_the_first_a_reason()
     for why in ((), ("why", "and why")):
         with pytest.raises(ValueError, match=f"a cause of mine has 2 findings and {len(why)} reasons"):
             _check_causes(result(one, other, causes=(cause(one, other, why=why),)))
+
+
+def test_adapters_with_one_file_name_are_two_files(tmp_path, monkeypatch):
+    """Seen: all examples are called `adapter.py`, and a change of the first of two was not noticed."""
+    monkeypatch.chdir(tmp_path)
+    names = Names()
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "adapter.py").write_text(DESCRIBES)
+    adapters = [f"episodes:{sys.executable} {folder}/adapter.py" for folder in ("a", "b")]
+    before = code_by_names(adapters, names)
+    (tmp_path / "a" / "adapter.py").write_text(f"{DESCRIBES}# changed\n")
+    assert before.changes(code_by_names(adapters, names)) == ["adapter (a/adapter.py) is changed"]

@@ -111,7 +111,7 @@ def test_a_finding_keeps_its_evidence_and_no_report_runs_it_again(tmp_path: Path
     (report,) = (one for one in (folder / "report").iterdir() if one.is_dir())
     again = f"conformance episodes '{shlex.join(command('cut', 'plain'))}' --again"
     assert f"again: {again} {report / 'scenario.json'}" in text
-    assert f"{again} evidence/episode.json" in (report / "report.md").read_text("utf-8")
+    assert f"{again} {report / 'evidence' / 'episode.json'}" in (report / "report.md").read_text("utf-8")
     assert {"job", "life-0.log", "episode.json", "finding.txt"} <= {one.name for one in (report / "evidence").iterdir()}
     page = (folder / "report" / "index.html").read_text("utf-8")
     assert "again in 1 of 1 runs" in page

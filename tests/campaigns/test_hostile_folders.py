@@ -479,3 +479,28 @@ def test_every_change_of_a_wave_is_noticed(whole, put, at):
     at %= len(data)
     changed = data[:at] + put + data[at + 1 :]
     assert is_sealed(changed) == (changed == data)
+
+
+# ---- links that lead out of the folder -------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("link", "command"),
+    [
+        ("waves", "reduce"), ("waves", "resume"), ("findings", "resume"), ("evidence", "resume"),
+        ("evidence/0", "resume"), ("report", "report"), ("report/index.html", "report"),
+    ],
+)  # fmt: skip
+def test_nothing_is_deleted_or_written_through_a_link(link, command, folder, tmp_path, capsys):
+    """Seen: `reduce` deleted all folders that a stranger's `waves` led to, and `report` wrote where no file was."""
+    theirs = tmp_path / "theirs"
+    for name in ("thesis/.git/config", "thesis/.draft.part", "0/thesis.tex", "episode-0000/.old/log"):
+        (theirs / name).parent.mkdir(parents=True, exist_ok=True)
+        (theirs / name).write_text("of somebody else")
+    before = sorted((one, one.is_file() and one.read_bytes()) for one in theirs.rglob("*"))
+    if command == "resume":
+        (folder / "result.json").unlink()
+    shutil.rmtree(folder / link, ignore_errors=True)
+    (folder / link).parent.mkdir(exist_ok=True)
+    (folder / link).symlink_to(theirs if link != "report/index.html" else theirs / "new.html")
+    assert run("campaign", command, str(folder), *(["--runner", "inline"] if command != "report" else [])) == 2
+    assert "is a link out of the folder of the campaign" in capsys.readouterr().err
+    assert sorted((one, one.is_file() and one.read_bytes()) for one in theirs.rglob("*")) == before

@@ -57,7 +57,10 @@ def test_nothing_has_changed_since_the_same_campaign(result):
     seen = since(result, result, "before")
     assert (seen.new, seen.gone, seen.exercised, seen.no_more) == ((), (), (), ())
     assert len(seen.same) == sum(len(part.findings) for one in result.implementations for part in one.components)
-    assert any("seed" in one for one in seen.remarks)
+    assert any("have the seed" in one for one in seen.remarks)
+    for change in ({"seed": "another"}, {"manners": ("uniform",)}, {"implementations": (BUG,)}):
+        other = replace(result, plan=replace(result.plan, **change))
+        assert since(other, result, "before").remarks == (), "their scenarios are others"
 
 
 def test_findings_are_compared_by_signature_and_not_by_scenario(result):

@@ -40,17 +40,20 @@ def spark_test(function):
 
 @spark_test
 def test_spark_comes_to_the_same_bytes_and_says_nothing(tmp_path, capfd):
+    """Also in a folder whose name has what Spark would escape, or take for a pattern."""
+    folder = tmp_path / "on [spark] ü%20"
     plan = make_plan("spark", NAMES, scenarios=20, budget=100)
     handler = signal.getsignal(signal.SIGINT)
     variables = dict(os.environ)
-    result = start(tmp_path / "spark", plan, Spark(workers=2))
+    result = start(folder, plan, Spark(workers=2))
     assert result.differences
     assert any(part.findings for part in result.implementations[2].components)
     assert capfd.readouterr() == ("", "")
     assert signal.getsignal(signal.SIGINT) is handler
     assert dict(os.environ) == variables
     start(tmp_path / "inline", plan, Inline())
-    assert (tmp_path / "spark" / "result.json").read_bytes() == (tmp_path / "inline" / "result.json").read_bytes()
+    assert {one.name for one in tmp_path.iterdir()} == {folder.name, "inline"}
+    assert (folder / "result.json").read_bytes() == (tmp_path / "inline" / "result.json").read_bytes()
 
 
 @pytest.mark.slow  # a JVM of its own; the test above tries the runner by default

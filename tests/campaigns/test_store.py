@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 
 import pyarrow.parquet as pq
 import pytest
@@ -120,3 +122,25 @@ def test_the_command_writes_them_also_of_an_unfinished_campaign(folder, capsys):
         cli.main(["campaign", "status", str(folder), "--store"])
     assert ended.value.code == 0
     assert str(folder / "store") in capsys.readouterr().out
+
+
+def test_a_link_where_a_table_is_written_first_leads_nowhere(folder, tmp_path):
+    theirs = tmp_path / "theirs"
+    theirs.write_text("of somebody else")
+    copied = shutil.copytree(folder, tmp_path / "c")
+    for name in SCHEMAS:
+        (copied / "store" / f".{name}.parquet.part").symlink_to(theirs)
+    write_store(copied)
+    assert theirs.read_text() == "of somebody else"
+    assert table(copied, "blocks").equals(table(folder, "blocks"))
+
+
+def test_two_processes_may_write_the_tables_at_once(folder, tmp_path):
+    copied = shutil.copytree(folder, tmp_path / "c")
+    words = ["campaign", "status", str(copied), "--store"]
+    program = f"from conformance.cli import main; main({words!r})"
+    both = [subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    told = [one.communicate()[1] for one in both]
+    assert [one.returncode for one in both] == [0, 0, 0], told
+    assert table(copied, "blocks").equals(table(folder, "blocks"))
+    assert not list((copied / "store").glob(".*"))

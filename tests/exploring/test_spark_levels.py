@@ -59,7 +59,7 @@ def connect():
     ],
 )
 def test_spark_finds_what_one_process_finds(tmp_path, connect, what, depth):
-    many = explore_into(tmp_path, explored(*what), Cluster(connect, few=0), depth)
+    many = explore_into(tmp_path / "a [b] ü", explored(*what), Cluster(connect, few=0), depth)
     assert compared(many) == compared(by_one_process(*what, depth=depth))
 
 

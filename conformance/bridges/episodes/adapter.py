@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import select
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -22,6 +24,8 @@ from conformance.system.supervisor import end_with_parent
 _SECONDS = 120.0
 """How long a command of an adapter may take, on a machine that is busy."""
 _LAST = 2_000
+_RENAMED = 1_000
+"""How often files of the output may vanish while they are read, before the adapter is wrong."""
 
 
 class _Line(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
@@ -34,6 +38,8 @@ class _Line(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=Fals
 
 
 _DECODER = msgspec.json.Decoder(_Line)
+_SOME = msgspec.Meta(min_length=1)
+_COMMANDS = Annotated[list[Annotated[list[str], _SOME]], _SOME]
 
 
 class Adapter:
@@ -48,9 +54,18 @@ class Adapter:
         """What the adapter says of itself."""
         text = self._ask("describe")
         try:
-            return msgspec.json.decode(text, type=Description)
+            found = msgspec.json.decode(text, type=Description)
         except msgspec.MsgspecError as error:
             raise self._wrong("describe", f"it must print a description as a JSON object: {error}") from error
+        for name, values in found.knobs.items():
+            if not values:
+                raise self._wrong("describe", f"the knob {name!r} has no value")
+        for field, pattern in (("rows", found.rows), ("progress", found.progress)):
+            try:
+                any(Path(os.devnull).glob(pattern or "*"))
+            except (ValueError, NotImplementedError) as error:
+                raise self._wrong("describe", f"{field!r} is no glob in the folder of the job: {error}") from error
+        return found
 
     def prepare(self, folder: Path, plan: Path) -> None:
         """Makes what the engine needs in an empty folder, before the first life."""
@@ -69,7 +84,7 @@ class Adapter:
         try:
             found: Any = json.loads(text)
             one = [found] if found and isinstance(found[0], str) else found
-            commands: list[list[str]] = msgspec.convert(one, Annotated[list[list[str]], msgspec.Meta(min_length=1)])
+            commands: list[list[str]] = msgspec.convert(one, _COMMANDS)
             return commands
         except (ValueError, LookupError, TypeError, msgspec.MsgspecError) as error:
             raise self._wrong(words[0], f"it must print a list of words, or a list of such lists: {text!r}") from error
@@ -87,10 +102,7 @@ class Adapter:
 
     def _lines(self, folder: Path) -> Iterator[Row | bytes]:
         """Yields each line of the output: the row, or the line as it is if it is none."""
-        if self.description.rows:
-            texts = [one.read_bytes() for one in sorted(folder.glob(self.description.rows)) if one.is_file()]
-        else:
-            texts = [self._ask("output", str(folder))]
+        texts = self._texts(folder) if self.description.rows else [self._ask("output", str(folder))]
         for text in texts:
             for line in text.splitlines(keepends=True):
                 if line.endswith(b"\n") and line.strip():  # the last line may have been cut by a kill
@@ -100,6 +112,13 @@ class Adapter:
                         yield line
                     else:
                         yield Row(one.key, one.count, one.id, one.batch)
+
+    def _texts(self, folder: Path) -> list[bytes]:
+        """Returns what is in the files of the output, in the order of their names."""
+        for _ in range(_RENAMED):
+            with suppress(FileNotFoundError):  # the job has renamed one meanwhile, and its rows are elsewhere now
+                return [one.read_bytes() for one in sorted(folder.glob(self.description.rows)) if one.is_file()]
+        raise self._wrong("output", f"a file that fits {self.description.rows!r} vanished, {_RENAMED} times")
 
     def progress(self, folder: Path) -> object:
         """Returns what changes as long as something happens."""
@@ -189,9 +208,14 @@ class _Server:
         assert answers is not None
         asked.write(json.dumps(words).encode() + b"\n")
         asked.flush()
-        if not select.select([answers], [], [], _SECONDS)[0]:
-            raise OSError(f"it did not answer within {_SECONDS:.0f} s")
-        line = answers.readline()
+        late, line = time.monotonic() + _SECONDS, b""
+        while not line.endswith(b"\n"):
+            if not select.select([answers], [], [], max(0.0, late - time.monotonic()))[0]:
+                raise OSError(f"it did not answer with a line within {_SECONDS:.0f} s")
+            part = os.read(answers.fileno(), 1 << 16)
+            if not part:
+                break
+            line += part
         if not line.endswith(b"\n"):
             self._said.seek(0)
             raise OSError(f"it has ended: {self._said.read()[-_LAST:].decode('utf-8', 'replace').strip()}")

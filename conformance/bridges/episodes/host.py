@@ -11,6 +11,7 @@ from pathlib import Path
 
 from conformance.bridges.episodes.group import Group
 from conformance.ports import UnusableImplementation
+from conformance.system.copying import copy_folder
 
 _START_SECONDS = 300.0
 """How long a host may take to start, on a machine that is busy."""
@@ -93,7 +94,7 @@ class Guest(Group):
         try:
             stands = self.stop()
             if stands:
-                shutil.copytree(self._folder, image, symlinks=True)
+                copy_folder(self._folder, image)
                 self.terminate()
                 self.go_on()
             if not stands or not self._ends():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -32,6 +31,7 @@ from conformance.ports import (
     split_of,
 )
 from conformance.ports.episodes import Asked, EpisodeJob, EpisodePort, Life, Output, Row, UserPlace, key_among
+from conformance.system.copying import copy_folder
 
 SINK = 2
 _HELPER = Path(__file__).parent / "helper"
@@ -94,7 +94,7 @@ class ProgramJob(EpisodePort):
         if location != self._folder:  # an image: it takes the place of the folder, since paths may be in its files
             number = len(list(self._run.glob("left-*")))
             self._folder.rename(self._run / f"left-{number}")
-            shutil.copytree(location, self._folder, symlinks=True)
+            copy_folder(location, self._folder)
         self._known = Counter(msgspec.json.decode(_beside(location).read_bytes(), type=list[Row]))
         for split in range(self._splits):
             if (self._run / "finished").exists():
@@ -338,7 +338,7 @@ class ProgramJob(EpisodePort):
         try:
             if not self._group.stop():
                 return ""
-            shutil.copytree(self._folder, place, symlinks=True)
+            copy_folder(self._folder, place)
         finally:
             self._group.go_on()
         self._keep(place)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.bridges.episodes import Episodes, episodes
+from conformance.bridges.episodes import adapter as adapters
 from conformance.bridges.episodes.adapter import Adapter
 from conformance.ports import UnusableImplementation
 from conformance.ports.episodes import EpisodesImplementation, Row
@@ -123,3 +124,81 @@ def test_an_engine_is_found_by_its_command() -> None:
     with pytest.raises(UnusableImplementation, match="episodes:COMMAND"):
         episodes(" ")
     assert not Episodes(("x",)).capabilities
+
+
+@pytest.mark.parametrize(
+    ("description", "said"),
+    [
+        ({"knobs": {"every": []}}, "the knob 'every' has no value"),
+        ({"rows": "/out/*"}, "'rows' is no glob in the folder of the job"),
+        ({"rows": "out/**x"}, "'rows' is no glob in the folder of the job"),
+        ({"progress": "/out/*"}, "'progress' is no glob in the folder of the job"),
+    ],
+)
+def test_a_description_that_makes_no_sense_is_the_fault_of_the_adapter(
+    description: dict[str, object], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UnusableImplementation, match=f"does not do 'describe': {said}"):
+        _ = speaking(tmp_path, json.dumps({"name": "x", **description})).description
+
+
+def test_a_command_has_a_word(tmp_path: Path) -> None:
+    for says in ("[[]]", '[["a"], []]', "[]"):
+        with pytest.raises(UnusableImplementation, match="list of words"):
+            speaking(tmp_path, says).start(tmp_path, tmp_path, 1)
+
+
+def test_rows_in_a_file_that_is_renamed_while_they_are_read_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen: the engine was said to do what its adapter does not, since a sink had renamed a part."""
+    adapter = speaking(tmp_path, json.dumps({"name": "x", "rows": "out/*"}))
+    (tmp_path / "out").mkdir()
+    for name in ("1", "2"):
+        (tmp_path / "out" / name).write_text(f"[1, {name}, {name}]\n")
+    read_bytes = Path.read_bytes
+
+    def renamed_at_once(path: Path) -> bytes:
+        if path.name == "2":
+            path.rename(path.with_name("3"))
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", renamed_at_once)
+    assert adapter.rows(tmp_path) == (Row(1, 1, 1), Row(1, 2, 2))
+
+
+def test_files_that_vanish_for_ever_are_the_fault_of_the_adapter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adapter = speaking(tmp_path, json.dumps({"name": "x", "rows": "out/*"}))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "1").write_text("[1, 1, 1]\n")
+
+    def vanished(path: Path) -> bytes:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(Path, "read_bytes", vanished)
+    with pytest.raises(UnusableImplementation, match="vanished"):
+        adapter.rows(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("writes", "said"), [("time.sleep(600)", "did not answer with a line within"), ("sys.exit(0)", "it has ended")]
+)
+def test_half_an_answer_is_none(writes: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen: the suite waited for ever for the end of a line."""
+    program = tmp_path / "adapter.py"
+    program.write_text(
+        "import sys, time\n"
+        "if sys.argv[1] == 'describe':\n"
+        '    print(\'{"name": "x", "serves": true}\')\n'
+        "else:\n"
+        "    sys.stdin.readline()\n"
+        "    print('\"half', end='', flush=True)\n"
+        f"    {writes}\n"
+    )
+    monkeypatch.setattr(adapters, "_SECONDS", 1.0)
+    adapter = Adapter((sys.executable, "-S", "-E", str(program)))
+    with pytest.raises(UnusableImplementation, match=said):
+        adapter.rows(tmp_path)
+    adapter.close()

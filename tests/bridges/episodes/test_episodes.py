@@ -345,7 +345,8 @@ def test_what_was_run_before_an_adapter_fails_is_shown(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def search(of: Episodes, seed: str, count: int, tally: Tally) -> Iterator[Result]:
-        (tmp_path / "into" / "runs" / "run-x").mkdir(parents=True)  # the one that was broken off
+        assert of.implementation.root is not None
+        (of.implementation.root / "run-x").mkdir(parents=True)  # the one that was broken off
         tally.add(Result(lives=3))
         yield Result()
         raise UnusableImplementation("The adapter cannot prepare.")
@@ -353,12 +354,14 @@ def test_what_was_run_before_an_adapter_fails_is_shown(
     monkeypatch.setattr(Episodes, "search", search)
     monkeypatch.setattr(Episodes, "check", lambda of: None)
     page = tmp_path / "page.md"
+    (tmp_path / "into" / "runs").mkdir(parents=True)
+    (tmp_path / "into" / "runs" / "thesis.txt").write_text("of somebody else")
     with pytest.raises(SystemExit) as ended:
         main(["episodes", shlex.join(command("cut")), "--into", str(tmp_path / "into"), "--report", str(page)])
     assert ended.value.code == 2
     assert "lives                                                   3" in capsys.readouterr().out
     assert "which was interrupted after 1 episodes." in page.read_text("utf-8")
-    assert list((tmp_path / "into").iterdir()) == []
+    assert [one.name for one in (tmp_path / "into").rglob("*")] == ["runs", "thesis.txt"]
 
 
 @pytest.mark.parametrize("at", ["", "1"])
