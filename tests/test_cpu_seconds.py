@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.by_default import one_of
 from tests.cpu_seconds import KINDS, kind_of, table
 
 ROOT = Path(__file__).parents[1]
@@ -34,7 +35,7 @@ def test_the_kind_that_takes_longest_comes_first_and_the_sum_last():
     ]
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("workers", one_of(2, [1, 0]))
 def test_what_a_worker_has_counted_comes_into_the_table(tmp_path: Path, workers: int):
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_x.py").write_text("def test_it(): sum(range(10))\n", encoding="utf-8")

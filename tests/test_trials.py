@@ -9,7 +9,7 @@ from tests.meeting import Case, met
 from tests.stranger_words import WORDS
 from tests.strangers import CASES, report
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow  # each is a command in a process of its own, which may hang or fill its memory
 
 
 @pytest.mark.parametrize("case", [one for one in CASES if one not in WORDS], ids=lambda case: case.what)

@@ -201,7 +201,10 @@ def tidy(folder: Path) -> None:
 
 
 def _below(folder: Path, name: str) -> Iterator[Path]:
-    """Yield the folders in one of the folders of a campaign. Raises: CampaignError if one of them is a link."""
+    """Yield the folders of the implementations, in one of the folders of a campaign.
+
+    Raises: CampaignError if one of them is a link.
+    """
     home = own(folder, name)
     for one in sorted(home.iterdir()) if home.is_dir() else ():
         if own(home, one.name).is_dir():

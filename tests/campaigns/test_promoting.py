@@ -17,6 +17,7 @@ from conformance.ports import NotChosen
 from conformance.reporting import promote
 from conformance.reporting.bug_report import report_folder_name
 from conformance.scenarios import SchemaError, encode_scenario, scenario_id
+from tests.by_default import one_of
 from tests.campaigns.ended import BUG, run
 from tests.campaigns.test_so_far import PLAN as STOPPED
 from tests.campaigns.test_so_far import stopped
@@ -38,9 +39,7 @@ def reported(folder):
     return folder
 
 
-@pytest.mark.parametrize(
-    "by", ["folder", "id", *(pytest.param(one, marks=pytest.mark.slow) for one in ("path", "digits"))]
-)
+@pytest.mark.parametrize("by", one_of(2, ["folder", "path", "id", "digits"]))
 def test_a_finding_is_named_as_a_person_knows_it_and_keeps_its_ticket(by, reported, tmp_path, capsys):
     name, number = finding_of(reported)
     named = {

@@ -37,6 +37,7 @@ from conformance.campaigns.tables import TableWriter
 from conformance.campaigns.waves import BLOCKS, home_of, numbers
 from conformance.components import COMPONENTS
 from conformance.engines import lasting
+from tests.by_default import one_of
 from tests.campaigns.dying import MARK
 from tests.campaigns.ended import in_waves_of_one
 from tests.campaigns.killed import PLAN
@@ -75,9 +76,7 @@ def undisturbed(tmp_path_factory):
     return (folder / "result.json").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("blocks", "committed"), [(4, 3), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((1, 0), (8, 6)))]
-)
+@pytest.mark.parametrize(("blocks", "committed"), one_of(3, [(4, 3), (1, 0), (8, 6)]))
 def test_a_killed_driver_loses_the_wave_in_flight_and_counts_nothing_twice(blocks, committed, tmp_path, undisturbed):
     folder = killed(tmp_path / "campaign", "processes", blocks)
     assert status(folder).blocks == committed
@@ -105,7 +104,7 @@ def findings_of(folder: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in found}
 
 
-@pytest.mark.parametrize("kept", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kept", one_of(2, [1, 2]))
 def test_a_driver_that_is_killed_while_it_reduces_loses_what_was_in_flight(kept, tmp_path, undisturbed):
     """One of two findings is kept, or both, and no group of them."""
     folder = killed(tmp_path / "campaign", "processes", 8, kept)
@@ -133,9 +132,7 @@ def files_of(folder: Path, number: int) -> list[Path]:
     return [path for path in home_of(folder, number).rglob("*") if path.is_file()]
 
 
-@pytest.mark.parametrize(
-    "missing", [[1, 2], *(pytest.param(one, marks=pytest.mark.slow) for one in ([0], [2, 4], [7]))]
-)
+@pytest.mark.parametrize("missing", one_of(4, [[1, 2], [0], [2, 4], [7]]))
 def test_a_wave_that_somebody_deleted_is_run_again_and_the_others_are_not(missing, tmp_path, monkeypatch, undisturbed):
     """A wave that was run again may have the blocks of several that are missing."""
     folder = tmp_path / "campaign"
@@ -303,7 +300,7 @@ def test_an_inline_campaign_is_not_ended_in_silence(tmp_path, monkeypatch):
     assert found.failure_class == "crashed"
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # it waits for a limit
 def test_a_scenario_that_goes_on_when_it_is_interrupted_ends_its_process(tmp_path):
     names = ["reference", "tests.campaigns.dying:swallowing"]
     plan = make_plan("swallow", names, ["deque"], scenarios=1, block=1, budget=0, scenario_seconds=0.2)
@@ -312,7 +309,7 @@ def test_a_scenario_that_goes_on_when_it_is_interrupted_ends_its_process(tmp_pat
     assert (found.failure_class, found.operation) == ("hung", "items")
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # it fills its memory
 def test_a_worker_that_takes_too_much_memory_ends(tmp_path):
     names = ["reference", "tests.campaigns.dying:leaking"]
     plan = make_plan("leak", names, ["deque"], scenarios=1, block=1, budget=0)
@@ -321,9 +318,7 @@ def test_a_worker_that_takes_too_much_memory_ends(tmp_path):
     assert (found.failure_class, found.operation) == ("crashed", "items")
 
 
-@pytest.mark.parametrize(
-    "name", ["Python", *(pytest.param(one, marks=pytest.mark.slow) for one in ("hypothesis", "msgspec"))]
-)
+@pytest.mark.parametrize("name", one_of(3, ["Python", "hypothesis", "msgspec"]))
 def test_blocks_of_another_python_or_package_are_not_added_up(folder, name, undisturbed):
     """Seen: a campaign was gone on with under another Python, whose random numbers may be others, without a word."""
     log = files.read(folder / files.CODE, CodeLog)

@@ -62,12 +62,15 @@ def violation(part, steps, recovery=Recovery.NONE, gates=TWO):
     return None if run.violation is None else (run.violation.property.slug, run.violation.broken.failure_class)
 
 
+LONG = pytest.mark.slow(reason="it needs many scenarios")
+
+
 @pytest.mark.parametrize(
     ("part", "scenarios"),
     [
-        pytest.param(PollsUntilItFindsSomething, 1500, id="goes on", marks=pytest.mark.slow),
+        pytest.param(PollsUntilItFindsSomething, 1500, id="goes on", marks=LONG),
         pytest.param(STAYS_AVAILABLE, 600, id="stays available"),
-        pytest.param(STAYS_AVAILABLE, 1500, id="stays available for long", marks=pytest.mark.slow),
+        pytest.param(STAYS_AVAILABLE, 1500, id="stays available for long", marks=LONG),
     ],
 )
 def test_other_ways_to_be_right_are_accepted(part, scenarios):

@@ -12,6 +12,7 @@ from conformance.engines.replay import ReplayVerdict, replay
 from conformance.ports import DataAvailable, Implementation, find_implementation
 from conformance.suite import judge
 from strategies import enabled_scenarios, scenarios
+from tests.by_default import one_of
 from tests.pages import ROOT
 from tests.suite.toy_engine import ToySubpartition
 
@@ -77,7 +78,7 @@ def failing(strategy, number: int, implementation: Implementation | None = None)
     return None
 
 
-@pytest.mark.parametrize("number", [0, *(pytest.param(one, marks=pytest.mark.slow) for one in (1, 2))])
+@pytest.mark.parametrize("number", one_of(3, [0, 1, 2]))
 @pytest.mark.parametrize("drawn_on", [None, Engine()], ids=["reference", "itself"])
 def test_a_broken_put_of_a_queue_is_found_and_shrinks(drawn_on, number):
     scenario = failing(enabled_scenarios("subpartition", drawn_on), number)
@@ -90,7 +91,7 @@ def test_steps_that_need_not_be_enabled_pass_over_it():
     assert failing(scenarios("subpartition"), 1) is None
 
 
-@pytest.mark.parametrize("bug", ["B-06", *(pytest.param(one, marks=pytest.mark.slow) for one in ("B-01", "B-37"))])
+@pytest.mark.parametrize("bug", one_of(3, ["B-06", "B-01", "B-37"]))
 def test_a_known_bug_shrinks_to_as_few_steps_as_in_the_corpus(bug):
     """Most seeds do. Some end one or two steps longer, since Hypothesis draws the steps and not the reducer."""
     kept = read_scenario(ROOT / "tests" / "corpus" / f"{bug}.json")

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from conformance.suite.run import _limits
+from tests.by_default import one_of
 
 SUITE = ("--pyargs", "conformance.suite", "-p", "no:cacheprovider", "-q")
 BUG = "known-bug:B-01"
@@ -225,14 +226,14 @@ def test_a_file_that_cannot_be_written_any_more_is_reported_and_is_no_success(tm
     assert "ctrf.json" in done.stderr
 
 
-@pytest.mark.parametrize("module", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("module", one_of(2, [False, True]))
 def test_a_repository_with_our_names_is_unaffected_without_our_options(module, foreign):
     done = run(foreign, "-q", "-p", "no:cacheprovider", module=module)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed" in done.stdout
 
 
-@pytest.mark.parametrize("module", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("module", one_of(2, [False, True]))
 def test_with_our_options_both_paths_and_the_cure_are_named(module, foreign):
     options = (*SUITE, "--component", "deque", "--conformance-profile", "quick")
     done = run(foreign, *options, module=module)

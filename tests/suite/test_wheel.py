@@ -66,7 +66,7 @@ def test_the_command_runs_without_extras_and_what_needs_one_names_it(plain, tmp_
     assert page.startswith("# Tutorial")
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # it needs a wheel that is installed
 def test_the_suite_runs_from_another_repository(installed, tmp_path):
     (tmp_path / "conftest.py").write_text("")
     (tmp_path / "strategies.py").write_text("THEIRS = True\n")
@@ -89,7 +89,7 @@ def test_the_suite_runs_from_another_repository(installed, tmp_path):
     assert "No module named 'pyspark'" in missing
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # it needs a wheel that is installed
 def test_the_wheel_holds_all_that_is_needed(installed, tmp_path):
     told = run(installed / "conformance", "check", "--scenarios", "200", cwd=tmp_path)
     assert "reference: conforms." in told
