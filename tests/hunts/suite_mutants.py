@@ -131,6 +131,7 @@ def _judge(tree: Path, tests: Sequence[str], seconds: float, output: Path) -> No
     written = os.open(output, os.O_WRONLY | os.O_CREAT)
     for stream in (1, 2):
         os.dup2(written, stream)
+    sys.stdout = sys.stderr = open(written, "w", encoding="utf-8")  # noqa: SIM115  those of a test lead elsewhere
     os.chdir(tree)
     os.environ.update(variables(tree))
     sys.path.insert(0, str(tree))

@@ -63,9 +63,7 @@ def served(name: str) -> str:
     return f"jsonl:{shlex.join([sys.executable, '-m', 'conformance.bridges.jsonl', 'serve', name])}"
 
 
-@pytest.mark.parametrize(
-    "name", [REFERENCES[0], *(pytest.param(one, marks=pytest.mark.slow) for one in REFERENCES[1:])]
-)
+@pytest.mark.parametrize("name", one_of(3, REFERENCES))
 @pytest.mark.parametrize("relation", NAMED.values(), ids=NAMED)
 def test_a_reference_keeps_every_relation(relation: Relation, name: str):
     subject = subject_of(find_implementation(name), relation.component, Releasing)
