@@ -17,7 +17,7 @@ from conformance.engines.kill import hunt, kill
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import KnownBug, find_implementation, known_bugs
 from conformance.scenarios import Scenario
-from tests.engines.halves import FIRST_HIT, tried
+from tests.by_default import FIRST_HIT, tried
 
 SEED = "0"
 """The seed of `make corpus`."""

@@ -13,8 +13,8 @@ from conformance.engines import check, replay
 from conformance.engines.replay import ReplayVerdict
 from conformance.ports import Capability, find_implementation
 from conformance.scenarios import Finding, Scenario, decode_scenario, encode_history
+from tests.by_default import MINIMAL, tried
 from tests.engines.far import FarAway
-from tests.engines.halves import MINIMAL, tried
 from tests.engines.test_audit import Counts, without_resources
 from tests.engines.test_batch import Distorting
 from tests.implementations import With
