@@ -159,6 +159,25 @@ def test_jars_are_found_in_the_folder_that_is_named_for_them(nothing_here, monke
         releases.find_jars("2.2.1")
 
 
+@pytest.mark.parametrize("slip", ["no such folder", "the folder of the release", "another name of the jar"])
+def test_a_build_of_ones_own_that_is_not_found_is_not_replaced_by_the_released_one(nothing_here, monkeypatch, slip):
+    put_jars(nothing_here / "cache" / "flink" / NEWEST, NEWEST)
+    folder = put_jars(nothing_here / "home" / NEWEST, NEWEST)
+    if slip == "another name of the jar":
+        (folder / f"flink-dist-{NEWEST}.jar").rename(folder / "flink-dist-2.3-SNAPSHOT.jar")
+    home = {"no such folder": nothing_here / "nowhere", "the folder of the release": folder}.get(slip, folder.parent)
+    monkeypatch.setenv(releases.HOME_VARIABLE, str(home))
+    for asked in (releases.find_jars, releases.fetch):
+        with pytest.raises(UnusableImplementation, match=str(home / NEWEST / f"flink-dist-{NEWEST}.jar")):
+            asked(NEWEST)
+
+
+def test_a_release_of_which_there_is_no_build_of_ones_own_is_the_released_one(nothing_here, monkeypatch):
+    released = put_jars(nothing_here / "cache" / "flink" / "2.2.1", "2.2.1")
+    monkeypatch.setenv(releases.HOME_VARIABLE, str(put_jars(nothing_here / "home" / NEWEST, NEWEST).parent))
+    assert releases.find_jars("2.2.1")[0].parent == released
+
+
 def test_fetching_takes_what_is_needed_and_leaves_nothing_else(nothing_here, capsys):
     wanted = (f"pyflink/lib/flink-dist-{NEWEST}.jar", "pyflink/lib/log4j-core-2.jar")
     wheel(nothing_here, NEWEST, *wanted, "pyflink/lib/flink-csv.jar", "pyflink/opt/log4j-other.jar")
@@ -222,7 +241,12 @@ def test_a_missing_jdk_is_reported(tmp_path, monkeypatch, jdk_probe):
 
 
 @pytest.mark.parametrize(
-    ("said", "told"), [('openjdk version "11.0.2"', "is version 11"), ("gibberish", "is version unknown")]
+    ("said", "told"),
+    [
+        ('openjdk version "11.0.2"', "is version 11"),
+        ('java version "1.8.0_402"', "is version 8"),
+        ("gibberish", "is version unknown"),
+    ],
 )
 def test_a_jdk_of_another_version_is_reported(tmp_path, monkeypatch, jdk_probe, said, told):
     (tmp_path / "bin").mkdir()

@@ -110,9 +110,10 @@ def find_jars(version: str) -> tuple[Path, ...]:
     Looked for in $CONFORMANCE_FLINK_HOME/<version>, in an installed distribution of exactly this version, and in the
     cache.
 
-    Raises: UnusableImplementation, which names the command that fetches them.
+    Raises: UnusableImplementation, which names the command that fetches them, or says what is wrong with the folder.
     """
     check_release(version)
+    _check_home(version)
     folders = [folder for folder in (_home(version), _installed(version), _cached(version)) if folder is not None]
     for folder in folders:
         if jars := _jars_in(folder, version):
@@ -132,6 +133,7 @@ def fetch(version: str) -> tuple[Path, ...]:
     Raises: UnusableImplementation if the download fails; it says how.
     """
     check_release(version)
+    _check_home(version)
     try:
         return find_jars(version)
     except UnusableImplementation:
@@ -163,6 +165,21 @@ def move_into_place(finished: Path, destination: Path) -> None:
 def _home(version: str) -> Path | None:
     home = os.environ.get(HOME_VARIABLE)
     return Path(home, version) if home else None
+
+
+def _check_home(version: str) -> None:
+    """Whoever sets the variable wants to test a build of their own: what is released must not take its place unseen.
+
+    A folder that has other releases is right: those are the user's own, and this one is the released one.
+    """
+    mine = _home(version)
+    if mine is None or _jars_in(mine, version):
+        return
+    if mine.exists() or not any(_jars_in(mine.parent / one, one) for one in KNOWN_RELEASES):
+        raise UnusableImplementation(
+            f"{HOME_VARIABLE} is {mine.parent}, but there is no {mine / f'flink-dist-{version}.jar'}. Put the jar "
+            "there, under this name, with those of log4j; or unset the variable to test what is released."
+        )
 
 
 def _installed(version: str) -> Path | None:

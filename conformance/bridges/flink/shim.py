@@ -108,7 +108,8 @@ def _major(program: str) -> int | None:
         said = subprocess.run([program, "-version"], capture_output=True, text=True, errors="replace", check=False)
     except OSError:
         return None
-    found = re.search(r'(?:version "|javac )(\d+)', said.stdout + said.stderr)
+    # Up to Java 8, the first number is always 1.
+    found = re.search(r'(?:version "|javac )(?:1\.)?(\d+)', said.stdout + said.stderr)
     return int(found[1]) if found else None
 
 
