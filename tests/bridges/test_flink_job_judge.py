@@ -19,6 +19,7 @@ from conformance.bridges.flink.job.lines import (
     Failed,
     Failure,
     Line,
+    Paused,
     Restored,
     Returned,
     Start,
@@ -153,6 +154,21 @@ def test_standing_still_for_longer_than_the_timeout_is_found(lines):
 def test_standing_still_for_less_is_not():
     lines = [FIRST, completed(2, 1100, *FIRST.subtasks), Assigned(at=900, previous=200), *ending(at=1500)]
     assert found(*BEGINNING, *lines) == []
+
+
+@pytest.mark.parametrize(
+    ("pauses", "wrong"),
+    [
+        ([(300, 700)], []),
+        ([(50, 300), (1250, 1500)], []),  # only the parts within the time count
+        ([(300, 500)], [(Kind.STALLED, None, None)]),
+        ([(20, 110), (1402, 2000)], [(Kind.STALLED, None, None)]),  # no part is within it
+    ],
+)
+def test_a_job_that_cannot_work_does_not_stand_still(pauses, wrong):
+    lines = [FIRST, Assigned(at=900, previous=880), *ending(at=1400)]  # no checkpoint between 150 and 1400
+    told = [Paused(at=to, since=since) for since, to in pauses]
+    assert found(*BEGINNING, *told, *lines) == wrong
 
 
 def test_a_job_that_never_began_stands_still():

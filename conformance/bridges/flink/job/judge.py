@@ -20,6 +20,7 @@ from conformance.bridges.flink.job.lines import (
     Failure,
     Ledger,
     Line,
+    Paused,
     Restored,
     Returned,
 )
@@ -35,7 +36,8 @@ class Kind(Enum):
     REORDERED = "reordered"
     """Sent and received before the cuts, in another order."""
     STALLED = "stalled"
-    """No checkpoint completed, or no split was assigned, for longer than the timeout of a checkpoint."""
+    """No checkpoint completed, or no split was assigned, for longer than the timeout of a checkpoint, not counting when
+    the whole program was stopped or had no core."""
     GIVEN_BACK = "given back"
     """A reader was restored, and other splits were given back than were assigned since that checkpoint."""
     STATE_GONE = "state gone"
@@ -215,19 +217,22 @@ def _stalls(lines: Sequence[Line], until: int, timeout: int, closing: Closing | 
     if not assigned:
         yield Finding(Kind.STALLED, until, "no split was ever assigned")
         return
+    paused = [(line.since, line.at) for line in lines if isinstance(line, Paused)]
     completions = sorted(line.at for line in lines if isinstance(line, Completed) and line.at <= until)
-    for begin, end in _gaps([assigned[0].at, *completions, until], timeout):
-        yield Finding(Kind.STALLED, end, f"no checkpoint completed between {begin} ms and {end} ms")
+    for begin, end in pairwise([assigned[0].at, *completions, until]):
+        if _working(begin, end, paused) > timeout:
+            yield Finding(Kind.STALLED, end, f"no checkpoint completed between {begin} ms and {end} ms")
     times = [(line.previous, line.at) for line in assigned[1:] if line.at <= until]
     if closing is not None:
         times.append((closing.last_assigned, closing.at))
     for begin, end in times:
-        if end - begin > timeout:
+        if _working(begin, end, paused) > timeout:
             yield Finding(Kind.STALLED, end, f"no split was assigned between {begin} ms and {end} ms")
 
 
-def _gaps(times: Sequence[int], timeout: int) -> Iterator[tuple[int, int]]:
-    return ((begin, end) for begin, end in pairwise(times) if end - begin > timeout)
+def _working(begin: int, end: int, paused: Sequence[tuple[int, int]]) -> int:
+    """How long the program could work between two times."""
+    return end - begin - sum(max(0, min(end, to) - max(begin, since)) for since, to in paused)
 
 
 def _recoveries(

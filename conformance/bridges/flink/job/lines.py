@@ -24,6 +24,12 @@ class Start(_Line, frozen=True):
     version: str
 
 
+class Paused(_Line, frozen=True):
+    """The program was stopped until now, or had no core: a thread of its own that does nothing else woke up late."""
+
+    since: int
+
+
 class Assigned(_Line, frozen=True):
     """A split was assigned, for the first time after a failure or after a long time."""
 
@@ -106,7 +112,9 @@ class End(_Line, frozen=True):
     results: dict[int, Ledger]
 
 
-Line: TypeAlias = Start | Assigned | Failure | Exception_ | Returned | Restored | Failed | Completed | Closing | End
+Line: TypeAlias = (
+    Start | Paused | Assigned | Failure | Exception_ | Returned | Restored | Failed | Completed | Closing | End
+)
 
 
 class _Change(msgspec.Struct, frozen=True):
@@ -131,7 +139,7 @@ class _Changed(_Line, frozen=True, tag="completed"):
 
 
 _DECODER = msgspec.json.Decoder(
-    Start | Assigned | Failure | Exception_ | Returned | Restored | Failed | _Changed | Closing | End
+    Start | Paused | Assigned | Failure | Exception_ | Returned | Restored | Failed | _Changed | Closing | End
 )
 _LEDGERS = ("sent", "received", "reports_received", "reports_sent")
 

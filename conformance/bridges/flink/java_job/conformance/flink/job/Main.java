@@ -31,6 +31,7 @@ public final class Main {
         Settings settings = new Settings(Json.parse(arguments[0]));
         Settings.current = settings;
         Lines.print(Lines.now("start").put("version", EnvironmentInformation.getVersion()));
+        new Heartbeat().start();
         try (MiniCluster cluster = new MiniCluster(cluster(settings))) {
             cluster.start();
             JobGraph graph = graph(settings);
