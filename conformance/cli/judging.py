@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -19,22 +20,29 @@ def judge(file: Path) -> int:
     """Judge a job that ran elsewhere by the record of its source, its checkpoints and its sink.
 
     FILE has JSON Lines (docs/judge.md); - is the standard input. The lines are judged one by one, by the ledger and the
-    rules of `conformance episodes`: nothing is wrong (0), something is (1), a line cannot be read (2), or the job was
-    never restored from recovery data, or has not finished (3).
+    rules of `conformance episodes`: nothing is wrong (0), something is (1), a line cannot be read (2; what was wrong
+    before it is said), or the job was never restored from recovery data, or has not finished (3).
     """
     from conformance.episodes import judging, lines
 
-    if str(file) == "-":
-        source = "standard input"
-        if sys.stdin is None:
+    source = "standard input" if str(file) == "-" else str(file)
+    try:
+        if str(file) != "-":
+            with opened(file) as open_file:
+                verdict = judging.judge(lines.read_lines(open_file, source), source)
+        elif sys.stdin is None:
             raise click.UsageError("There is no standard input.")
-        verdict = judging.judge(lines.read_lines(sys.stdin.buffer, source), source)
-    else:
-        source = str(file)
-        with opened(file) as open_file:
-            verdict = judging.judge(lines.read_lines(open_file, source), source)
-    for line in reporting.recorded_lines(verdict, source):
-        out.print(line, markup=False, soft_wrap=not out.is_terminal)
+        else:
+            verdict = judging.judge(lines.read_lines(sys.stdin.buffer, source), source)
+    except judging.CutShort as error:
+        _print(reporting.violation_lines(error.verdict, source))
+        raise
+    _print(reporting.recorded_lines(verdict, source))
     if verdict.noted:
         return VIOLATION
     return CONFORMS if verdict.restores and verdict.finished else INCONCLUSIVE
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        out.print(line, markup=False, soft_wrap=not out.is_terminal)

@@ -86,24 +86,38 @@ class _Judge(Judge):
             self.verdict.noted.append(Noted(slug, self.line, judgement))
 
 
+class CutShort(SchemaError):
+    """The rest of a file cannot be judged: a line cannot be read, or be where it is, or the last one is missing."""
+
+    def __init__(self, why: str, verdict: Verdict) -> None:
+        super().__init__(why)
+        self.verdict = verdict
+        """What the lines before have come to."""
+
+
 def judge(recorded_lines: Iterable[tuple[int, lines.Line]], source: str) -> Verdict:
     """Returns what the lines of a file have come to. `source`: its name.
 
-    Raises: SchemaError if a line cannot be where it is, which says what is missing.
+    Raises: SchemaError if a line cannot be where it is, which says what is missing; `CutShort` behind the header.
     """
     job = None
     number = 0
-    for number, line in recorded_lines:
+    try:
+        for number, line in recorded_lines:
+            if job is not None:
+                job.read(number, line)
+            elif isinstance(line, lines.Header):
+                job = _Job(line, source)
+            else:
+                break
         if job is not None:
-            job.read(number, line)
-        elif isinstance(line, lines.Header):
-            job = _Job(line, source)
-        else:
-            break
-    if job is None:
-        raise SchemaError(f"{source}, line {number or 1}: the first line is the header; right would be"
-                          f" {lines.EXAMPLES['header']}")  # fmt: skip
-    return job.ended(number)
+            return job.ended(number)
+    except SchemaError as error:
+        if job is None:
+            raise
+        raise CutShort(str(error), job.verdict) from None
+    raise SchemaError(f"{source}, line {number or 1}: the first line is the header; right would be"
+                      f" {lines.EXAMPLES['header']}")  # fmt: skip
 
 
 class _Job:
@@ -118,10 +132,10 @@ class _Job:
         config = RecordedConfig(splits=header.splits, promises=promises, recorded=self._keys)
         self._program = Program(recorded.COMPONENT, implementation)
         self._world = World(self._program, config)
-        self._verdict = Verdict(job=header.job)
+        self.verdict = Verdict(job=header.job)
         assert isinstance(self._world.ledger, EpisodeLedger)
         self._ledger = self._world.ledger
-        self._judge = _Judge(self._program, self._ledger, self._verdict)
+        self._judge = _Judge(self._program, self._ledger, self.verdict)
         self._judge.evidence.enter(config, self._ledger)
         self._world.judge = self._judge
         self._by_batch = promises.output is Output.ONCE_PER_BATCH
@@ -146,7 +160,7 @@ class _Job:
         """Does what a line says. Raises: SchemaError."""
         self._judge.line = number
         kind = type(line)
-        self._verdict.kinds[kind.__name__.lower()] += 1
+        self.verdict.kinds[kind.__name__.lower()] += 1
         if self._finished_at and kind is not lines.Row and kind is not lines.Output_:
             self._finish()
         if self._batch and kind is not lines.Committed and kind in _ENDS_A_BATCH:
@@ -167,7 +181,7 @@ class _Job:
         if self._is_live:
             self._wrong(f"the file ends, and life {self._ledger.lives} {_ENDS}")
         self._end_batch()
-        verdict = self._verdict
+        verdict = self.verdict
         verdict.lines, verdict.lives, verdict.finished = number, self._ledger.lives + 1, self._ledger.finished
         put_to_the_test = set(self._program.exercised(self._judge.evidence.exercised()))
         slugs = [one.slug for one in self._program.properties[1:]]
@@ -206,6 +220,9 @@ class _Job:
 
     def _completed(self, line: lines.Completed) -> None:
         self._live()
+        if not self.verdict.kinds["triggered"]:
+            self._wrong("a checkpoint is triggered before it completes, and the file says that of none; right would be"
+                        f" {lines.EXAMPLES['triggered']}", "checkpoint")  # fmt: skip
         one = self._ledger.checkpoints.known.get(line.checkpoint)
         kind = CheckpointKind.ALIGNED if one is None else one.kind
         self._perform(_HEARD, ports.CheckpointCompleted(line.checkpoint, kind))
@@ -280,21 +297,28 @@ class _Job:
         number = self._number(line, max(point, ledger.stopped))
         if number < point:
             self._wrong(f"checkpoint {point} has completed. What has come out since an older one comes out again, which"
-                        " nobody can judge. If the engine did that by itself, right would be"
+                        " nobody can judge. If the engine has chosen the checkpoint, and not you, right would be"
                         f" {lines.EXAMPLES['restarted']}", "restored")  # fmt: skip
         if restored is not True and number and not self._has_completed(number):
             self._wrong(f"checkpoint {number} has not completed in this file", "restored")
         if self._life >= 0:
-            saved = ledger.checkpoints.saved.get(number)
-            kind = CheckpointKind.ALIGNED
-            self._answers.checkpoint = None
-            if number:
-                bare = JobCheckpoint(number, kind, (1, 1, 1))
-                self._answers.checkpoint = bare if saved is None else saved.checkpoint
-            self._perform(recorded.start_from(number))
+            self._start_from(number)
         self._begin(bool(restored), line.positions)
 
+    def _start_from(self, number: int) -> None:
+        """Begins another life with a checkpoint; 0: with none."""
+        saved = self._ledger.checkpoints.saved.get(number)
+        self._answers.checkpoint = None
+        if number:
+            bare = JobCheckpoint(number, CheckpointKind.ALIGNED, (1, 1, 1))
+            self._answers.checkpoint = bare if saved is None else saved.checkpoint
+        self._perform(recorded.start_from(number))
+        self._is_live = True
+
     def _restarted(self, line: lines.Restarted) -> None:
+        if self._life >= 0 and not self._is_live and not (self._ledger.finished or self._ledger.stopped):
+            # You have started it, and it has chosen: as if it had begun right, and had restarted by itself at once.
+            self._start_from(self._ledger.checkpoints.point)
         self._live()
         everything = Run(0, len(self._ledger.config.tasks()) - 1)
         number = self._number(line, self._ledger.checkpoints.point)
@@ -319,7 +343,7 @@ class _Job:
     def _begin(self, restored: bool, positions: Sequence[int] | None) -> None:
         self._is_live = True
         self._life += 1
-        self._verdict.restores += restored
+        self.verdict.restores += restored
         if positions is not None:
             self._answers.sources = self._sources(positions)
             self._perform(recorded.state(SOURCE))

@@ -18,6 +18,7 @@ from conformance.scenarios import SchemaError
 from conformance.scenarios.reading import Misshapen, Unreadable, decode_json
 
 MOST_BYTES_OF_A_LINE = 1 << 20
+_GZIP = b"\x1f\x8b"
 Split = Annotated[int, Meta(ge=0, lt=MOST_SPLITS)]
 Position = Annotated[int, Meta(ge=0, lt=RECORDS_OF_A_SPLIT)]
 _MOST = 1 << 53
@@ -186,6 +187,8 @@ def read_lines(file: BinaryIO, source: str) -> Iterator[tuple[int, Line]]:
         number += 1
         if len(data) == MOST_BYTES_OF_A_LINE:
             raise SchemaError(f"{source}, line {number}: a line has less than {MOST_BYTES_OF_A_LINE:,} bytes")
+        if number == 1 and data.startswith(_GZIP):
+            raise SchemaError(f"{source}: it is compressed; `gzip -dc FILE | conformance judge -` judges what is in it")
         if not data.strip():
             continue
         try:

@@ -20,7 +20,7 @@ from conformance.episodes.config import EpisodeConfig
 from conformance.episodes.ledger import BEHIND, EpisodeLedger
 from conformance.models.words import many
 from conformance.ports import Answer, CheckpointCompleted, CheckpointFailed, CheckpointKind, Committed, JobRestarted
-from conformance.ports.episodes import Description, EpisodePort, EpisodesImplementation, Life, Row
+from conformance.ports.episodes import Description, EpisodePort, EpisodesImplementation, Life, Output, Row
 from conformance.ports.implementation import Factory
 from conformance.ports.pipeline import MOST_SPLITS
 
@@ -307,6 +307,27 @@ def a_checkpoint_is_not_ahead_of_its_source(
             owed = f"split {one.split} has {many(most, 'record')}, and no more are in front of a checkpoint"
             return Broken(FailureClass.LOST, owed, f"it has {one.offset} in front of it")
     return bool(states)
+
+
+@RULES.rule(*HEARS, invariant="E-11", signals=(Committed,))
+def what_a_checkpoint_commits_is_in_front_of_it(ledger: EpisodeLedger, seen: Seen[Any, *tuple[Any, ...]]) -> Judgement:
+    """If an engine promises exactly once, a row that a checkpoint commits is of a record in front of that
+    checkpoint."""
+    judged = False
+    for one in seen.signals if ledger.promises.output is Output.EXACTLY_ONCE else ():
+        if type(one) is not Committed or not (number := one.transaction.checkpoint):
+            continue
+        held = ledger.checkpoints.contents(number)
+        if held is None or not held.checkpoint.states:
+            continue  # nobody says what is in front of it
+        judged = True
+        for record in (run.last for run in one.records):
+            split, position = divmod(record, ports.RECORDS_OF_A_SPLIT)
+            if split in ledger.supplied and position >= (most := held.offsets[split]):
+                owed = f"checkpoint {number} has {many(most, 'record')} of split {split} in front of it"
+                return Broken(FailureClass.DUPLICATED, owed, f"it has committed {ledger.named([record])}, which is read"
+                              " again when it is restored")  # fmt: skip
+    return judged
 
 
 Check = Callable[[Any, Seen[Any]], Judgement]

@@ -73,7 +73,7 @@ from conformance.reporting.markdown import Report, story_markdown
 from conformance.reporting.page import check_index
 from conformance.reporting.progress import progress_bar
 from conformance.reporting.promoting import promote, promoted_lines
-from conformance.reporting.recorded import recorded_lines
+from conformance.reporting.recorded import recorded_lines, violation_lines
 from conformance.reporting.report_sections import report_page
 from conformance.reporting.reports_folder import conclude_folder, content_of_check, print_page, print_reports
 from conformance.reporting.screen import summaries
@@ -200,6 +200,7 @@ __all__ = [
     "variants_text",
     "verdict_tables",
     "verdicts_of_check",
+    "violation_lines",
     "watch_status",
     "with_judged",
     "without_judged",

@@ -27,19 +27,26 @@ def recorded_lines(verdict: Verdict, source: str) -> Iterator[str]:
     yield f"  {'properties put to the test':<30}{len(verdict.exercised):>12,}"
     yield from (f"    not: {slug}" for slug in verdict.not_exercised)
     if verdict.noted:
-        yield f"FAILED: {_many(sum(verdict.violations.values()), 'violation', 'violations')}"
-        for slug, count in verdict.violations.most_common():
-            yield f"  {count:>6,} {slug}"
-        yield "The first ones. What comes later may follow from the first:"
-        for one in verdict.noted:
-            yield f"  {name}, line {one.line}: {one.slug}"
-            yield f"    {neutral_line(str(one.broken))}"
+        yield from violation_lines(verdict, source)
     elif not verdict.restores:
         yield "NOT EXERCISED: the job was never restored from recovery data."
     elif not verdict.finished:
         yield "NOT EXERCISED: the last life has not finished, so nobody knows what is lost."
     else:
         yield "CONFORMS"
+
+
+def violation_lines(verdict: Verdict, source: str) -> Iterator[str]:
+    """Yields what was wrong, also in the lines before one that cannot be read; nothing if nothing was."""
+    if not verdict.noted:
+        return
+    yield f"FAILED: {_many(sum(verdict.violations.values()), 'violation', 'violations')}"
+    for slug, count in verdict.violations.most_common():
+        yield f"  {count:>6,} {slug}"
+    yield "The first ones. What comes later may follow from the first:"
+    for one in verdict.noted:
+        yield f"  {neutral_line(source)}, line {one.line}: {one.slug}"
+        yield f"    {neutral_line(str(one.broken))}"
 
 
 def _many(count: int, one: str, several: str) -> str:

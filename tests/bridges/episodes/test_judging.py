@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import re
 from collections.abc import Callable
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -137,6 +139,9 @@ BROKEN: list[tuple[str, Callable[[Told], None], str]] = [
     ("a checkpoint is ahead of its source", lambda told: change(told, at(told, line="completed", checkpoint=3),
                                                                 positions=[3, 9]),
      "a-checkpoint-is-not-ahead-of-its-source"),
+    ("a row is not in front of its checkpoint", lambda told: change(told, at(told, line="completed", checkpoint=1),
+                                                                    positions=[0, 0]),
+     "what-a-checkpoint-commits-is-in-front-of-it"),
     ("an older checkpoint completes", older, "no-older-checkpoint-completes-later"),
     ("a failover restores a savepoint", restore_a_savepoint, "no-failover-restores-a-savepoint"),
 ]  # fmt: skip
@@ -272,6 +277,66 @@ def test_recovery_data_without_a_number_are_the_newest() -> None:
     assert kinds(replays("exactly-once", checkpoint, [{"line": "restarted", "restored": 0}, *late])) == [
         "a-failover-restores-the-newest-checkpoint"
     ]
+
+
+def test_a_job_that_looks_itself_what_is_there_must_find_the_newest_checkpoint() -> None:
+    def begun_again(checkpoint: int | bool, *rows: dict[str, Any]) -> Told:
+        done = [{"line": "triggered", "checkpoint": 1}, {"line": "completed", "checkpoint": 1, "positions": [2]}]
+        told = replays("exactly-once", [*done, *({**one, "checkpoint": 1} for one in ROWS[:2])], [*rows])
+        told[told.index({"line": "started", "restored": True})] = {"line": "restarted", "restored": checkpoint}
+        return told
+
+    for newest in (1, True):
+        found = judged(begun_again(newest, ROWS[2]))
+        assert not found.violations
+        assert (found.lives, found.restores, found.finished) == (2, 1, True)
+    found = judged(begun_again(0, *ROWS))
+    assert [one.slug for one in found.noted] == [
+        "a-failover-restores-the-newest-checkpoint", *["nothing-is-committed-twice-or-made-up"] * 2
+    ]  # fmt: skip
+    with pytest.raises(SchemaError, match=r"If the engine has chosen .* right would be \{.line.: .restarted."):
+        judged([{**one, "line": "started"} if one["line"] == "restarted" else one for one in begun_again(0)])
+
+
+def test_a_checkpoint_that_was_stopped_with_is_named_by_whoever_starts_the_job() -> None:
+    stop = [{"line": "triggered", "checkpoint": 1, "stops": True}, {"line": "completed", "checkpoint": 1}]
+    told = replays("exactly-once", stop, ROWS)
+    told[told.index({"line": "started", "restored": True})] = {"line": "restarted", "restored": 1}
+    with pytest.raises(SchemaError, match="no life runs; a life begins with"):
+        judged(told)
+
+
+def test_at_least_once_a_checkpoint_may_commit_what_is_behind_it() -> None:
+    done = [{"line": "triggered", "checkpoint": 1}, {"line": "completed", "checkpoint": 1, "positions": [2]}]
+    for output, wrong in (("exactly-once", True), ("at-least-once", False)):
+        told = replays(output, [*done, *({**one, "checkpoint": 1} for one in ROWS)], [])
+        assert ("what-a-checkpoint-commits-is-in-front-of-it" in kinds(told)) is wrong
+
+
+def test_a_checkpoint_completes_only_in_a_file_that_says_of_triggers() -> None:
+    told = [one for one in clean() if one["line"] != "triggered"]
+    with pytest.raises(SchemaError, match=r"line 8, field checkpoint: .* right would be \{.line.: .triggered."):
+        judged(told)
+
+
+@pytest.mark.parametrize("end", ["nothing", "not JSON", "a line of another kind"])
+def test_what_was_wrong_before_a_line_that_cannot_be_read_is_said(end: str, tmp_path: Path) -> None:
+    text = (ROOT / "examples/judge/doubled.jsonl").read_text(encoding="utf-8").splitlines()[:-1]
+    text += {"nothing": [], "not JSON": ["{"], "a line of another kind": ['{"line": "header"}']}[end]
+    file = tmp_path / "told.jsonl"
+    file.write_text("\n".join(text), encoding="utf-8")
+    found = CliRunner().invoke(cli, ["judge", str(file)])
+    assert "nothing-is-committed-twice-or-made-up" in found.stdout
+    assert isinstance(found.exception, SchemaError)  # of which the command makes status 2
+    assert str(file) in str(found.exception)
+
+
+def test_a_compressed_file_is_named_so(tmp_path: Path) -> None:
+    file = tmp_path / "told.jsonl.gz"
+    file.write_bytes(gzip.compress("\n".join(CLEAN).encode()))
+    found = CliRunner().invoke(cli, ["judge", str(file)])
+    assert isinstance(found.exception, SchemaError)
+    assert "it is compressed; `gzip -dc" in str(found.exception)
 
 
 def test_the_output_is_read_before_or_after_the_end() -> None:
