@@ -168,7 +168,7 @@ def _home(version: str) -> Path | None:
 
 
 def _check_home(version: str) -> None:
-    """Whoever sets the variable wants to test a build of their own: what is released must not take its place unseen.
+    """A user who sets the variable tests a build of their own: what is released must not take its place unseen.
 
     A folder that has other releases is right: those are the user's own, and this one is the released one.
     """

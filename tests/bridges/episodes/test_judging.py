@@ -292,7 +292,8 @@ def test_a_job_that_looks_itself_what_is_there_must_find_the_newest_checkpoint()
         assert (found.lives, found.restores, found.finished) == (2, 1, True)
     found = judged(begun_again(0, *ROWS))
     assert [one.slug for one in found.noted] == [
-        "a-failover-restores-the-newest-checkpoint", *["nothing-is-committed-twice-or-made-up"] * 2
+        "a-failover-restores-the-newest-checkpoint", *["nothing-is-committed-twice-or-made-up"] * 2,
+        "the-counts-of-a-key-are-a-run",
     ]  # fmt: skip
     with pytest.raises(SchemaError, match=r"If the engine has chosen .* right would be \{.line.: .restarted."):
         judged([{**one, "line": "started"} if one["line"] == "restarted" else one for one in begun_again(0)])
