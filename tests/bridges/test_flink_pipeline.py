@@ -14,6 +14,7 @@ from building.flink_pipeline import EPISODES, PROBE, SETTINGS, SPLITS, Episode, 
 from building.flink_probe import lines, wrong
 from conformance.bridges.flink import FlinkPipeline, flink_pipeline, releases
 from conformance.bridges.flink.releases import PIPELINES
+from conformance.bridges.jsonl.protocol import Call
 from conformance.components import COMPONENTS
 from conformance.components.pipeline.config import make
 from conformance.components.pipeline.graph import graph_of
@@ -263,6 +264,53 @@ def test_a_savepoint_is_complete_of_which_tasks_were_notified_before_the_job_mas
     assert [(type(one), one.checkpoint) for one in ends] == [(CheckpointCompleted, 1)]
     if any(type(one) is JobRestarted for one in signals):  # Flink goes on although the job was stopped
         assert run.violation is not None
+
+
+@pytest.mark.flink
+@pytest.mark.parametrize("release", PIPELINES.releases)
+def test_each_restart_says_what_it_has_restored_however_late_it_is_heard_of(jvms, release, monkeypatch):
+    """The statistics of Flink know only the last restore. Whoever asks for `state` hears of nothing."""
+    skip_without(release)
+    client = jvms[release].client
+    ask = client.request
+
+    def slowly(message):
+        reply = ask(message)
+        if isinstance(message, Call) and message.call[0] in ("fail", "trigger"):
+            for _ in range(4000):
+                ask(Call(("state", 0)))
+        return reply
+
+    monkeypatch.setattr(client, "request", slowly)
+    steps = (
+        RUNNING, ("supply", 0, 3), SETTLED, UNALIGNED, SETTLED, ("fail", "task", 0, "completed"),
+        ("fail", "task", 0, "now"), ("supply", 0, 1), UNALIGNED, SETTLED,
+    )  # fmt: skip
+    config = replace(make("keyed", 2, JobSettings(recovery=Recovery.RECOVER_FIRST)), portions=(1, 3))
+    for _ in range(8):  # until both restarts are heard of at once
+        run = run_scenario(Program(JOB, jvms[release]), config, steps, record=True)
+        assert run.violation is None
+        heard = [one.outcome.signals for one in run.entries if one.outcome]
+        if [1, 2] in [[one.checkpoint for one in signals if isinstance(one, JobRestarted)] for signals in heard]:
+            return
+    pytest.fail("the driver was too fast")
+
+
+@pytest.mark.flink
+@pytest.mark.parametrize("release", PIPELINES.releases)
+def test_a_job_master_says_what_it_has_restored(jvms, release):
+    skip_without(release)
+    lost, failed = (("fail", target, 0, "now") for target in ("master", "task"))
+    steps = (
+        RUNNING, ("supply", 0, 3), SETTLED, lost, SETTLED, failed, SETTLED, UNALIGNED, SETTLED, lost, SETTLED, failed,
+        SETTLED, UNALIGNED, SETTLED, lost, SETTLED,
+    )  # fmt: skip
+    config = replace(make("keyed", 2, JobSettings(recovery=Recovery.RECOVER_FIRST)), portions=(3,))
+    run = run_scenario(Program(JOB, jvms[release]), config, steps, record=True)
+    assert run.violation is None
+    signals = [signal for one in run.entries if one.outcome for signal in one.outcome.signals]
+    restarts = [one.checkpoint for one in signals if isinstance(one, JobRestarted)]
+    assert restarts == [0, 0, 1, 1, 2]
 
 
 @pytest.mark.flink

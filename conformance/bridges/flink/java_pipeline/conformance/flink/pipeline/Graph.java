@@ -1,6 +1,7 @@
 package conformance.flink.pipeline;
 
 import conformance.flink.BadRequest;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
@@ -25,7 +26,7 @@ final class Graph {
         this.job = job;
     }
 
-    static JobGraph of(LiveJob job) throws BadRequest {
+    static JobGraph of(LiveJob job) throws BadRequest, IOException {
         JobPlan plan = job.plan;
         StreamExecutionEnvironment environment =
                 StreamExecutionEnvironment.getExecutionEnvironment(Options.ofJob(plan, job.world.folder));
@@ -43,6 +44,7 @@ final class Graph {
         if (plan.location != null) {
             made.setSavepointRestoreSettings(SavepointRestoreSettings.forPath(plan.location));
         }
+        Restores.of(job, made);
         return made;
     }
 

@@ -34,6 +34,7 @@ final class LiveJob {
     final JobPlan plan;
     final World world;
     final Failures failures;
+    final Restores restored = new Restores();
     /** Grows with everything that user code does. */
     final AtomicLong progress = new AtomicLong();
 

@@ -56,7 +56,7 @@ final class PipelineSubject implements Subject {
     PipelineSubject(JobPlan plan) {
         try {
             job = new LiveJob(plan, World.of(plan));
-            watch = new Watch(plan, job::wasNoticed);
+            watch = new Watch(plan, job.restored, job::wasNoticed);
             cluster = Clusters.of(plan);
             job.restores(plan.restored > 0);
             JobGraph graph = Graph.of(job);
@@ -171,7 +171,12 @@ final class PipelineSubject implements Subject {
     /** What has struck was asked for behind the graph, and is said in front of what it has done. */
     private AccessExecutionGraph look() throws Exception {
         int replaced = job.failures.replaced();
+        long restored = job.restored.last();
         AccessExecutionGraph graph = graph();
+        for (int again = 0; Watch.isBehind(graph, restored) && again < LOOKS; again++) {
+            Thread.sleep(LOOK_MILLIS);
+            graph = graph();
+        }
         job.takeSignals().forEach(signals::add);
         watch.look(graph, replaced).forEach(signals::add);
         return graph;

@@ -6,7 +6,6 @@ import conformance.flink.Json;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -83,9 +82,12 @@ final class Watch {
 
     final TreeMap<Long, Checkpoint> checkpoints = new TreeMap<>();
     private final JobPlan plan;
+    private final Restores restores;
     private final LongPredicate noticed; // whether a task was notified that a checkpoint is complete
     /** By task: how many of its attempts and of the states of the last one were said. */
     private final int[] attempts;
+    /** By task: behind the restore of its last attempt, the number of the next one. */
+    private final int[] next;
 
     private final Set<ExecutionState>[] states;
     private final boolean[] running;
@@ -97,11 +99,13 @@ final class Watch {
     private String master; // the id of the graph that was looked at last, which each job master makes anew
 
     @SuppressWarnings({"unchecked", "rawtypes"})
-    Watch(JobPlan plan, LongPredicate noticed) throws BadRequest {
+    Watch(JobPlan plan, Restores restores, LongPredicate noticed) throws BadRequest {
         this.plan = plan;
+        this.restores = restores;
         this.noticed = noticed;
         configured = configuredKind(plan);
         attempts = new int[plan.tasks];
+        next = new int[plan.tasks];
         states = new Set[plan.tasks];
         Arrays.setAll(states, task -> new HashSet<>());
         running = new boolean[plan.tasks];
@@ -195,7 +199,7 @@ final class Watch {
             Arrays.fill(running, false);
         } else if (!now.equals(master)) {
             if (master != null) {
-                begin(statistics, signals);
+                begin(graph, statistics, signals);
             }
             master = now;
         }
@@ -227,15 +231,17 @@ final class Watch {
      * Another master begins. Of what was pending for the one before, that was complete which it restores, of which a task
      * was notified, or whoever asked for it.
      */
-    private void begin(CheckpointStatsSnapshot statistics, List<ObjectNode> signals) {
-        long point = point(statistics);
+    private void begin(AccessExecutionGraph graph, CheckpointStatsSnapshot statistics, List<ObjectNode> signals) {
+        int begun = restores.before(scheduled(graph));
+        long point = begun < 0 ? point(statistics) : restores.get(begun).checkpoint();
+        String location = point > 0 && point(statistics) == point ? location(statistics) : "";
         masters++;
         checkpoints.forEach(
                 (number, one) -> {
                     if (!one.hasEnded && (number == point || noticed.test(number) || isDone(one.result))) {
                         one.hasEnded = true;
                         one.isCompleted = true;
-                        one.location = number == point ? location(statistics) : location(one.result);
+                        one.location = number == point ? location : location(one.result);
                         signals.add(completed(number, one));
                     } else {
                         endWithJob(number, one, signals);
@@ -245,16 +251,34 @@ final class Watch {
             Checkpoint one = new Checkpoint(configured, null);
             one.hasEnded = true;
             one.isCompleted = true;
-            one.location = location(statistics);
+            one.location = location;
             checkpoints.put(point, one);
             signals.add(begun(point, configured));
             signals.add(completed(point, one));
         }
         Arrays.fill(attempts, 0);
+        Arrays.fill(next, begun + 1);
         Arrays.stream(states).forEach(Set::clear);
         ObjectNode restarted = Json.tagged("job-restarted").put("checkpoint", point);
         restarted.set("tasks", Records.runs(IntStream.range(0, plan.tasks).toArray()));
         signals.add(restarted);
+    }
+
+    /** When the first attempt was scheduled. */
+    private static long scheduled(AccessExecutionGraph graph) {
+        long first = Long.MAX_VALUE;
+        for (AccessExecutionVertex one : graph.getAllExecutionVertices()) {
+            AccessExecution now = one.getCurrentExecutionAttempt();
+            AccessExecution attempt = now.getAttemptNumber() == 0 ? now : earlier(one, 0);
+            long at = attempt == null ? 0 : attempt.getStateTimestamp(ExecutionState.SCHEDULED);
+            first = at > 0 ? Math.min(first, at) : first;
+        }
+        return first;
+    }
+
+    /** Whether the statistics do not tell yet of what was restored last, before the graph was asked for. */
+    static boolean isBehind(AccessExecutionGraph graph, long restored) {
+        return restored > 0 && point(graph.getCheckpointStatsSnapshot()) != restored;
     }
 
     private static boolean isDone(CompletableFuture<?> result) {
@@ -364,22 +388,25 @@ final class Watch {
     }
 
     private void tasks(AccessExecutionGraph graph, CheckpointStatsSnapshot statistics, List<Timed> found) {
-        Map<Integer, List<Integer>> restarted = new TreeMap<>();
-        Map<Integer, Long> times = new HashMap<>();
+        Map<Integer, List<Integer>> restarted = new TreeMap<>(); // by the number of the restore; -1: of none
+        long unknown = Long.MAX_VALUE; // when the first attempt was made of which no restore is known
         for (AccessExecutionJobVertex vertex : graph.getVerticesTopologically()) {
             JobPlan.Vertex planned = planned(vertex);
             for (AccessExecutionVertex one : vertex.getTaskVertices()) {
                 int task = planned.firstTask + one.getParallelSubtaskIndex();
                 AccessExecution now = one.getCurrentExecutionAttempt();
-                int round = 0;
                 for (int number = attempts[task]; number <= now.getAttemptNumber(); number++) {
                     AccessExecution attempt = number == now.getAttemptNumber() ? now : earlier(one, number);
                     if (number > attempts[task]) {
                         states[task].clear();
-                        restarted.computeIfAbsent(round, ignored -> new ArrayList<>()).add(task);
                         long created = attempt == null ? 0 : attempt.getStateTimestamp(ExecutionState.CREATED);
-                        times.merge(round, created, Math::min);
-                        round++;
+                        int restore = restores.of(created, next[task]);
+                        restarted.computeIfAbsent(restore, ignored -> new ArrayList<>()).add(task);
+                        if (restore < 0) { // it has failed before anything was restored
+                            unknown = Math.min(unknown, created);
+                        } else {
+                            next[task] = restore + 1;
+                        }
                     }
                     if (attempt != null) {
                         changes(task, attempt, number == now.getAttemptNumber(), found);
@@ -390,14 +417,14 @@ final class Watch {
                 running[task] = finished[task] || now.getState() == ExecutionState.RUNNING;
             }
         }
-        long point = point(statistics);
-        restarted.forEach(
-                (round, tasks) -> {
-                    tasks.sort(null);
-                    ObjectNode signal = Json.tagged("job-restarted").put("checkpoint", point);
-                    signal.set("tasks", Records.runs(tasks.stream().mapToInt(Integer::intValue).toArray()));
-                    found.add(new Timed(times.get(round), 2, signal));
-                });
+        for (Map.Entry<Integer, List<Integer>> one : restarted.entrySet()) {
+            boolean isKnown = one.getKey() >= 0;
+            long point = isKnown ? restores.get(one.getKey()).checkpoint() : point(statistics);
+            int[] tasks = one.getValue().stream().mapToInt(Integer::intValue).distinct().sorted().toArray();
+            ObjectNode signal = Json.tagged("job-restarted").put("checkpoint", point);
+            signal.set("tasks", Records.runs(tasks));
+            found.add(new Timed(isKnown ? restores.get(one.getKey()).at() : unknown, 2, signal));
+        }
     }
 
     private static AccessExecution earlier(AccessExecutionVertex vertex, int number) {
