@@ -317,3 +317,13 @@ def known_to(file: Path) -> set[str]:
     java = file.read_text(encoding="utf-8")
     more = [known_to(file.with_name(f"{one}.java")) for one in re.findall(r"class \w+ extends (\w+Subject)\b", java)]
     return set(re.findall(r'case "([a-z_]+)"', java)).union(*more)
+
+
+def test_no_answer_about_a_component_depends_on_a_clock():
+    """A machine that stands still for a while must not change what Flink is said to have done. Real time may pass where
+    it decides nothing: between two looks at a thread, and for whole jobs, whose threads work on their own."""
+    clock = re.compile(r"TimeUnit\.[A-Z]*SECONDS\)|currentTimeMillis|nanoTime|orTimeout")
+    folders = {folder for sources in (releases.GUARDED, releases.COORDINATORS) for folder in sources.folders}
+    files = [file for folder in sorted(folders) for file in (ADAPTERS / folder).rglob("*.java")]
+    assert files
+    assert [file.name for file in files if clock.search(file.read_text(encoding="utf-8"))] == []

@@ -7,8 +7,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import org.apache.flink.metrics.groups.OperatorMetricGroup;
 import org.apache.flink.runtime.checkpoint.CheckpointException;
 import org.apache.flink.runtime.checkpoint.CheckpointMetaData;
@@ -35,9 +33,6 @@ final class DeployedTask {
     private static final String FINISHED = "finished";
     private static final String FAILED = "failed";
     private static final String CANCELED = "canceled";
-
-    /** How long the asynchronous part of a checkpoint may take, in seconds. It waits for nothing of the scenario. */
-    private static final int PATIENCE = 5;
 
     /** Makes the environment of the task. */
     interface Surroundings {
@@ -118,15 +113,14 @@ final class DeployedTask {
         if (isOver()) {
             throw new CancelTaskException("the task was over before it had taken the checkpoint");
         }
-        if (!task.takesCheckpoint() && !acknowledged.isDone()) {
-            throw new IllegalStateException("the task has neither begun to take checkpoint " + id + " nor declined it");
+        task.runPart(id); // it waits for nothing of the scenario
+        if (!acknowledged.isDone()) {
+            throw new IllegalStateException("the task has neither acknowledged checkpoint " + id + " nor declined it");
         }
         try {
-            acknowledged.get(PATIENCE, TimeUnit.SECONDS);
+            acknowledged.get();
         } catch (ExecutionException declined) {
             throw (CheckpointException) declined.getCause();
-        } catch (TimeoutException nothing) {
-            throw new TimeoutException("the task neither acknowledged checkpoint " + id + " nor declined it");
         }
     }
 

@@ -36,8 +36,8 @@ import org.apache.flink.streaming.runtime.partitioner.RebalancePartitioner;
 import org.apache.flink.streaming.runtime.tasks.mailbox.MailboxDefaultAction;
 
 /**
- * Flink's {@code StreamTask} with a mailbox and an executor of channel state that go on only when they are asked to. Its
- * operators read whole buffers of the gates that are selected, one at a time; they do not know which gates have been
+ * Flink's {@code StreamTask} with a mailbox, an executor of channel state and a thread pool that go on only when they are
+ * asked to. Its operators read whole buffers of the gates that are selected, one at a time; they do not know which gates have been
  * converted. The barrier handler is the one that Flink makes for such gates.
  */
 public final class SteppedTask extends StreamTask<Integer, StreamOperator<Integer>> {
@@ -50,6 +50,7 @@ public final class SteppedTask extends StreamTask<Integer, StreamOperator<Intege
     private final SteppedMailbox mailbox;
     private final StreamOperator<Integer> operator;
     private final Executor executor = new Executor();
+    private final SubtaskAccess.Parts parts = new SubtaskAccess.Parts();
     private CheckpointBarrierHandler handler;
     private CompletableFuture<Void> selectionChanged = new CompletableFuture<>();
     private int selected;
@@ -64,14 +65,21 @@ public final class SteppedTask extends StreamTask<Integer, StreamOperator<Intege
         this.selected = selected;
         // The only mail that real time would bring.
         mailboxProcessor.getMailboxMetricsControl().setLatencyMeasurementInterval(Integer.MAX_VALUE);
-        setChannelStateExecutor();
+        replace(StreamTask.class, "channelIOExecutor", this, executor);
+        replace(StreamTask.class, "asyncOperationsThreadPool", this, parts);
+        replace(
+                SubtaskCheckpointCoordinatorImpl.class,
+                "asyncOperationsThreadPool",
+                getCheckpointCoordinator(),
+                parts);
     }
 
-    private void setChannelStateExecutor() throws ReflectiveOperationException {
-        Field field = StreamTask.class.getDeclaredField("channelIOExecutor");
+    private static void replace(Class<?> type, String name, Object of, ExecutorService by)
+            throws ReflectiveOperationException {
+        Field field = type.getDeclaredField(name);
         field.setAccessible(true);
-        ((ExecutorService) field.get(this)).shutdown(); // its thread has not begun
-        field.set(this, executor);
+        ((ExecutorService) field.get(of)).shutdown(); // none of its threads has begun
+        field.set(of, by);
     }
 
     /** The configuration of a task with so many gates and no output. */
@@ -111,9 +119,9 @@ public final class SteppedTask extends StreamTask<Integer, StreamOperator<Intege
         return executor.run();
     }
 
-    /** Whether a checkpoint has an asynchronous part that has not come to an end. */
-    public boolean takesCheckpoint() {
-        return SubtaskAccess.held(getCheckpointCoordinator()) > 0;
+    /** Lets the asynchronous part of a checkpoint go on until it ends, if there is one. */
+    public void runPart(long checkpoint) throws InterruptedException {
+        parts.run(checkpoint);
     }
 
     /** From now on the operators read only this gate, or all. */

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.AbstractExecutorService;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.flink.api.common.operators.MailboxExecutor;
 import org.apache.flink.api.common.typeutils.base.IntSerializer;
@@ -91,6 +92,7 @@ public final class SubtaskAccess {
     public static final class Parts extends AbstractExecutorService {
 
         private final Map<Long, TurnThread> threads = new HashMap<>();
+        private boolean isShutdown;
 
         /** Lets the asynchronous part of a checkpoint go on as far as it can, if there is one. */
         public void run(long checkpoint) throws InterruptedException {
@@ -109,6 +111,9 @@ public final class SubtaskAccess {
 
         @Override
         public void execute(Runnable task) {
+            if (isShutdown) {
+                throw new RejectedExecutionException("the thread pool of the task was shut down");
+            }
             if (task instanceof AsyncCheckpointRunnable) {
                 threads.put(((AsyncCheckpointRunnable) task).getCheckpointId(), new TurnThread(task, "asynchronous part of a checkpoint"));
             } else {
@@ -118,17 +123,19 @@ public final class SubtaskAccess {
 
         @Override
         public void shutdown() {
-            throw new UnsupportedOperationException();
+            isShutdown = true;
         }
 
+        /** Interrupts none: a part that has begun goes on when it is asked to. */
         @Override
         public List<Runnable> shutdownNow() {
-            throw new UnsupportedOperationException();
+            isShutdown = true;
+            return List.of();
         }
 
         @Override
         public boolean isShutdown() {
-            return false;
+            return isShutdown;
         }
 
         @Override
