@@ -17,6 +17,7 @@ from conformance.engines.batch import searching
 from conformance.engines.search import seeds
 from conformance.ports import (
     CHANNEL_RELEASE,
+    CHANNEL_STATE_WRITER,
     SUBPARTITION_REQUEST,
     Alignment,
     Announcement,
@@ -128,6 +129,23 @@ def test_a_persister_writes_what_is_known_and_what_arrives_before_the_barrier(po
     persister.maybe_persist(Buffer((13,)))
     assert persister.persisted(1) == (10, 11, 12)
     assert persister.barrier(unaligned(0)) is None
+
+
+def test_of_the_calls_of_a_persister_the_one_fails_that_is_to_fail(port):
+    persister = port("persister", PersisterConfig())
+    assert not persister.fault(CHANNEL_STATE_WRITER, FaultKind.ENDS, 1)
+    assert not persister.fault(SUBPARTITION_REQUEST, FaultKind.THROWS, 1)
+    assert persister.fault(CHANNEL_STATE_WRITER, FaultKind.THROWS, 3)
+    persister.start(1, (10, 11))
+    persister.maybe_persist(Buffer((12,)))
+    assert heard(persister) == []
+    with pytest.raises(PortError) as failed:
+        persister.maybe_persist(Buffer((13,)))
+    assert failed.value.kind is ErrorKind.IO
+    assert heard(persister) == [FaultStruck(CHANNEL_STATE_WRITER, FaultKind.THROWS)]
+    persister.maybe_persist(Buffer((14,)))
+    assert persister.persisted(1) == (10, 11, 12, 14)
+    assert persister.resources().segments == 0
 
 
 def test_a_recovered_channel_declines_and_is_converted_when_all_is_consumed(port):

@@ -17,7 +17,12 @@ final class PersisterSubject implements Subject {
     private final Segments segments = new Segments();
     private final RecordingStateWriter writer = new RecordingStateWriter();
     private final Signals signals = new Signals();
+    private final Faults faults = new Faults(signals);
     private final PersisterAccess persister = new PersisterAccess(writer);
+
+    PersisterSubject() {
+        writer.failInputs(() -> faults.strike(RecordingStateWriter.PLACE) != null);
+    }
 
     @Override
     public Object call(String method, Arguments arguments) throws Exception {
@@ -46,9 +51,7 @@ final class PersisterSubject implements Subject {
             case "persisted":
                 return Json.array(writer.persistedInput(arguments.number(0), new InputChannelInfo(0, 0)));
             case "fault":
-                String place = arguments.text(0);
-                writer.failNextInput(() -> signals.faultStruck(place, "throws"));
-                return true;
+                return fault(arguments.text(0), arguments.text(1), arguments.number(2));
             case "resources":
                 return Json.object().put("segments", segments.taken()).put("futures", writer.openFutures());
             case "release":
@@ -61,6 +64,14 @@ final class PersisterSubject implements Subject {
     @Override
     public ArrayNode takeSignals() {
         return signals.take();
+    }
+
+    private boolean fault(String place, String kind, long nth) {
+        if (!place.equals(RecordingStateWriter.PLACE) || !kind.equals("throws")) {
+            return false;
+        }
+        faults.arm(place, kind, nth);
+        return true;
     }
 
     /** If the persister refuses, the caller must recycle the buffers. */

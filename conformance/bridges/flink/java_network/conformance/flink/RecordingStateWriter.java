@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import org.apache.flink.runtime.checkpoint.CheckpointOptions;
 import org.apache.flink.runtime.checkpoint.channel.ChannelStateWriter;
 import org.apache.flink.runtime.checkpoint.channel.InputChannelInfo;
@@ -28,9 +29,9 @@ final class RecordingStateWriter implements ChannelStateWriter {
     /** Input state by checkpoint and channel. */
     private final Map<Long, Map<InputChannelInfo, List<Integer>>> inputs = new HashMap<>();
     private int open;
-    /** Notified of the next call of {@link #addInputData}, which fails; null if it does not fail. */
-    private Runnable inputFault;
-    /** The same of the next call that hands over output state. */
+    /** Is asked by each call of {@link #addInputData} whether it fails. */
+    private BooleanSupplier inputFault = () -> false;
+    /** Notified of the next call that hands over output state, which fails; null if it does not fail. */
     private Runnable outputFault;
 
     /** The number of channel state futures that are open. */
@@ -56,7 +57,17 @@ final class RecordingStateWriter implements ChannelStateWriter {
 
     /** Lets the next {@link #addInputData} fail, and reports it when it does. */
     void failNextInput(Runnable struck) {
-        inputFault = struck;
+        inputFault =
+                () -> {
+                    inputFault = () -> false;
+                    struck.run();
+                    return true;
+                };
+    }
+
+    /** Lets those calls of {@link #addInputData} fail in which this is true, which reports it. */
+    void failInputs(BooleanSupplier strikes) {
+        inputFault = strikes;
     }
 
     /** Lets the next {@link #addOutputData} or {@link #addOutputDataFuture} fail, and reports it when it does. */
@@ -67,10 +78,8 @@ final class RecordingStateWriter implements ChannelStateWriter {
     @Override
     public void addInputData(
             long checkpoint, InputChannelInfo channel, int firstNumber, CloseableIterator<Buffer> data) {
-        if (inputFault != null) {
-            Runnable struck = inputFault;
-            inputFault = null;
-            throw failed(struck, data);
+        if (inputFault.getAsBoolean()) {
+            throw failed(data);
         }
         List<Integer> ids =
                 inputs.computeIfAbsent(checkpoint, unused -> new HashMap<>())
@@ -86,8 +95,7 @@ final class RecordingStateWriter implements ChannelStateWriter {
     }
 
     /** What {@code ChannelStateWriterImpl.enqueue} throws, if its executor does not take the request any more. */
-    private static RuntimeException failed(Runnable struck, AutoCloseable data) {
-        struck.run();
+    private static RuntimeException failed(AutoCloseable data) {
         RuntimeException failure =
                 new RuntimeException("unable to send request to worker", new IOException("the writer has failed"));
         try {
@@ -100,8 +108,8 @@ final class RecordingStateWriter implements ChannelStateWriter {
 
     @Override
     public void addOutputData(long checkpoint, ResultSubpartitionInfo info, int firstNumber, Buffer... data) {
-        if (outputFault != null) {
-            throw failed(takeOutputFault(), () -> List.of(data).forEach(Buffer::recycleBuffer));
+        if (outputFails()) {
+            throw failed(() -> List.of(data).forEach(Buffer::recycleBuffer));
         }
         record(written(checkpoint), List.of(data));
     }
@@ -109,10 +117,9 @@ final class RecordingStateWriter implements ChannelStateWriter {
     @Override
     public void addOutputDataFuture(
             long checkpoint, ResultSubpartitionInfo info, int firstNumber, CompletableFuture<List<Buffer>> data) {
-        if (outputFault != null) {
+        if (outputFails()) {
             // As the cancellation of a request that waits for its data: it recycles the data when it comes.
-            throw failed(
-                    takeOutputFault(), () -> data.thenAccept(buffers -> buffers.forEach(Buffer::recycleBuffer)));
+            throw failed(() -> data.thenAccept(buffers -> buffers.forEach(Buffer::recycleBuffer)));
         }
         Written written = written(checkpoint);
         written.status = "pending";
@@ -129,10 +136,13 @@ final class RecordingStateWriter implements ChannelStateWriter {
                 });
     }
 
-    private Runnable takeOutputFault() {
+    private boolean outputFails() {
         Runnable struck = outputFault;
         outputFault = null;
-        return struck;
+        if (struck != null) {
+            struck.run();
+        }
+        return struck != null;
     }
 
     private Written written(long checkpoint) {
