@@ -23,6 +23,8 @@ from conformance.bridges.flink import (
     shim,
 )
 from conformance.bridges.flink.__main__ import main
+from conformance.bridges.flink.jvm import Jvm
+from conformance.bridges.jsonl.protocol import Greeting
 from conformance.components import COMPONENTS
 from conformance.engines import load_known_failures
 from conformance.ports import Capability, UnusableImplementation, find_implementation
@@ -206,6 +208,20 @@ def test_a_source_distribution_is_unpacked_too(tmp_path):
     assert {one.name: one.read_bytes() for one in (tmp_path / "jars").iterdir()} == {
         "flink-dist-1.20.5.jar": b"jar", "log4j-core-2.jar": b"jar"
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("said", ["2.2.1", "2.30.0", "3.3.0", "2.2-SNAPSHOT"])
+def test_a_jar_that_is_another_release_than_its_name_says_is_refused(nothing_here, monkeypatch, said):
+    folder = put_jars(nothing_here / "home" / "2.3.0", "2.3.0")
+    monkeypatch.setenv(releases.HOME_VARIABLE, str(folder.parent))
+    told = f"^Flink 2.3.0 was asked for, but {folder / 'flink-dist-2.3.0.jar'} is Flink {said}. Put a jar of 2.3 there"
+    with pytest.raises(UnusableImplementation, match=told):
+        Jvm((), "2.3.0").check(Greeting(4, "flink-component", said, (), ()))
+
+
+@pytest.mark.parametrize("said", ["2.3.0", "2.3-SNAPSHOT", "2.3.7", "2.3.0-mine", "<unknown>"])
+def test_a_build_of_the_same_line_is_accepted(said):
+    Jvm((), "2.3.0").check(Greeting(4, "flink-component", said, (), ()))
 
 
 def test_a_failed_download_is_reported_and_leaves_nothing(nothing_here, capsys):

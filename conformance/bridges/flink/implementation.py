@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
 
+from conformance.bridges.flink.jvm import Jvm
 from conformance.bridges.flink.releases import (
     CHANGED_PIPELINES,
     COMPONENTS,
@@ -21,7 +22,7 @@ from conformance.bridges.flink.releases import (
 )
 from conformance.bridges.flink.shim import MAIN_CLASS, command
 from conformance.bridges.flink.stored import audit_checkpoints
-from conformance.bridges.jsonl import JsonLinesImplementation
+from conformance.bridges.jsonl import Client, JsonLinesImplementation
 from conformance.ports import Implementation, Limits, UnusableImplementation
 from conformance.state_files import StateAudit
 from conformance.system.folders import scratch
@@ -66,6 +67,18 @@ class FlinkPrograms(JsonLinesImplementation):
 
     def command(self) -> tuple[str, ...]:
         return command(self.release, self.sources, self.main_class)
+
+    @cached_property
+    def client(self) -> Client:
+        """Starts the JVM and sends it requests."""
+        return Jvm(
+            self.command(),
+            self.release,
+            timeout_seconds=self._timeout_seconds,
+            start_seconds=self._start_seconds,
+            exit_statuses=self.exit_statuses,
+            most_memory=self._most_memory,
+        )
 
 
 class FlinkComponent(FlinkPrograms):

@@ -114,9 +114,18 @@ class Client:
             self._give_up(child, error)
             kind = ErrorKind.HUNG if isinstance(error, Hung) else ErrorKind.CRASHED
             raise PortError(kind, f"the program {self._lost}") from None
+        except UnusableImplementation:
+            self._give_up(child, Died("cannot be used"))
+            raise
         except BaseException:  # interrupted: a late answer must not be taken for the answer to the next request
             self._give_up(child, Died("was interrupted"))
             raise
+
+    def check(self, reply: Reply) -> None:
+        """For subclasses, which are given each answer.
+
+        Raises: UnusableImplementation if it says that the program is not the one that was asked for, or cannot be used.
+        """
 
     def close(self) -> str:
         """Ask the program to exit, and kill it if it does not. The next request starts it again.
@@ -192,6 +201,9 @@ class Client:
                 "It must write nothing but answers to stdout, one JSON object per line, flush stdout after each one, "
                 "and write its log to stderr.",
             ) from None
+        except UnusableImplementation:
+            child.kill()
+            raise
         if isinstance(greeting, Greeting) and greeting.protocol == PROTOCOL:
             self._child, self._greeting = child, greeting
             return
@@ -235,6 +247,7 @@ class Client:
                 f"answered {_name(message)} with {shortened(line)}, which is not an answer to that request, "
                 "but perhaps a second one to the request before"
             )
+        self.check(reply)
         return reply
 
     def _give_up(self, child: ChildProcess, error: Exception) -> None:

@@ -93,6 +93,7 @@ enum Components {
                 try {
                     return one.factory.make(config);
                 } catch (RuntimeException | IOException refused) {
+                    Unusable.rethrow(refused);
                     throw new BadRequest("Flink does not accept the configuration " + config + ": " + refused);
                 }
             }

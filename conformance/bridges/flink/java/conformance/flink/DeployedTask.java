@@ -153,6 +153,7 @@ final class DeployedTask {
 
     /** As {@code Task.failExternally}. */
     void fail(Throwable cause) {
+        Unusable.rethrow(cause);
         if (!isCanceling) {
             change(FAILED, words(cause));
         }
@@ -203,6 +204,7 @@ final class DeployedTask {
             task.invoke();
             change(FINISHED, "");
         } catch (Throwable thrown) {
+            Unusable.rethrow(thrown);
             error = thrown;
             change(isCanceling ? CANCELED : FAILED, isCanceling ? "" : words(thrown));
         }

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.util.zip.ZipError;
 import org.apache.flink.runtime.util.EnvironmentInformation;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
@@ -49,8 +50,14 @@ public final class Program {
         try {
             return answer(Json.parse(line));
         } catch (BadRequest error) {
-            return Json.tagged("error").put("reason", error.getMessage());
+            return refused(error);
+        } catch (LinkageError | ZipError unusable) {
+            return refused(Unusable.reason(unusable));
         }
+    }
+
+    private static ObjectNode refused(BadRequest error) {
+        return Json.tagged("error").put("reason", error.getMessage());
     }
 
     private ObjectNode answer(JsonNode request) throws BadRequest {
@@ -119,6 +126,10 @@ public final class Program {
         } catch (BadRequest error) {
             throw error;
         } catch (Throwable thrown) {
+            Error unusable = Unusable.in(thrown);
+            if (unusable != null) {
+                throw Unusable.reason(unusable);
+            }
             // The driver records any error in the history and goes on with the next scenario.
             outcome.set("error", offer.describe(thrown));
         }

@@ -3,6 +3,7 @@ package conformance.flink.coordinator;
 import conformance.flink.BadRequest;
 import conformance.flink.Json;
 import conformance.flink.Subject;
+import conformance.flink.Unusable;
 import org.apache.flink.runtime.operators.coordination.AcknowledgeCheckpointEvent;
 import org.apache.flink.runtime.operators.coordination.OperatorCoordinator;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
@@ -24,6 +25,7 @@ final class CoordinatorSubject implements Subject {
         try {
             master = new JobMaster(parallelism, checkpointing, checkpoint(restored), signals);
         } catch (Exception refused) {
+            Unusable.rethrow(refused);
             throw new BadRequest("Flink does not accept the configuration " + config + ": " + refused);
         }
         signals.take(); // that a coordinator is restored before it is started is no operation of the port

@@ -1,5 +1,6 @@
 package conformance.flink.coordinator;
 
+import conformance.flink.Unusable;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -95,6 +96,7 @@ final class JobMaster implements HolderAccess.Attempts {
     }
 
     private void handleGlobalFailure(Throwable cause) {
+        Unusable.rethrow(cause);
         signals.globalFailover();
     }
 
