@@ -80,14 +80,3 @@ def test_a_name_in_the_environment_goes_to_the_jvm(monkeypatch):
     skip_without(RELEASE)
     monkeypatch.setenv(SINK_VARIABLE, "my.Sink")
     assert "-Dconformance.sink=my.Sink" in flink_pipeline(RELEASE).command()  # type: ignore[attr-defined]
-
-
-@pytest.mark.flink
-def test_the_checkpoints_of_a_jvm_are_deleted_with_its_implementation():
-    skip_without(RELEASE)
-    implementation = flink_pipeline(RELEASE)
-    words = implementation.command()  # type: ignore[attr-defined]
-    (place,) = (Path(one.partition("=")[2]) for one in words if one.startswith("-Djava.io.tmpdir="))
-    assert place.is_dir()
-    implementation.close()
-    assert not place.exists()

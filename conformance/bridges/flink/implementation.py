@@ -64,21 +64,32 @@ class FlinkPrograms(JsonLinesImplementation):
         check_release(release, self.sources)
         super().__init__(())
         self.release = release
+        self._own = ExitStack()
 
     def command(self) -> tuple[str, ...]:
         return command(self.release, self.sources, self.main_class)
 
     @cached_property
     def client(self) -> Client:
-        """Starts the JVM and sends it requests."""
+        """Starts the JVM and sends it requests. It has a folder of its own: a JVM that is killed deletes nothing."""
+        words = self.command()
+        temporary = self._own.enter_context(scratch("conformance-flink-"))
         return Jvm(
-            self.command(),
+            (words[0], f"-Djava.io.tmpdir={temporary}", *words[1:]),
             self.release,
             timeout_seconds=self._timeout_seconds,
             start_seconds=self._start_seconds,
             exit_statuses=self.exit_statuses,
             most_memory=self._most_memory,
         )
+
+    def close(self) -> None:
+        """End the program, and delete what it has written, also if it cannot be ended."""
+        try:
+            with self._own:
+                super().close()
+        finally:
+            self.__dict__.pop("client", None)  # the next one has another folder
 
 
 class FlinkComponent(FlinkPrograms):
@@ -130,7 +141,6 @@ class FlinkPipeline(FlinkPrograms):
 
     def __init__(self, release: str) -> None:
         super().__init__(release)
-        self._own = ExitStack()
         self._timeout_seconds = CLUSTER_SECONDS
 
     def limit(self, limits: Limits) -> None:
@@ -146,14 +156,7 @@ class FlinkPipeline(FlinkPrograms):
             "conformance.counting.nanos": str(COUNTING_NANOSECONDS),
             **given,
         }
-        words = command(self.release, self.sources, self.main_class, PIPELINE_MEMORY, own, properties)
-        temporary = self._own.enter_context(scratch("conformance-flink-"))  # a JVM that is killed deletes nothing
-        return (words[0], f"-Djava.io.tmpdir={temporary}", *words[1:])
-
-    def close(self) -> None:
-        """End the program, and delete its checkpoints, also if it cannot be ended."""
-        with self._own:
-            super().close()
+        return command(self.release, self.sources, self.main_class, PIPELINE_MEMORY, own, properties)
 
     @property
     def batch(self) -> None:

@@ -131,13 +131,16 @@ final class SubtaskCheckpointSubject implements Subject {
                         .put("listeners", timers.count())
                         .put("futures", SubtaskAccess.held(coordinator));
             case "release":
-                isRunning = false;
-                coordinator.close();
-                parts.runAll();
+                release();
                 return null;
             default:
                 throw new BadRequest("a subtask checkpoint coordinator has no method \"" + method + "\"");
         }
+    }
+
+    @Override
+    public void dropped() throws Exception {
+        release();
     }
 
     @Override
@@ -174,6 +177,12 @@ final class SubtaskCheckpointSubject implements Subject {
     private void cancel() throws Exception {
         isRunning = false;
         coordinator.cancel();
+    }
+
+    private void release() throws Exception {
+        isRunning = false;
+        coordinator.close();
+        parts.runAll();
     }
 
     // ---- state that becomes final

@@ -155,14 +155,16 @@ final class TaskRestoreSubject implements Subject {
             case "resources":
                 return resources();
             case "release":
-                task.cancel();
-                for (GateFixture gate : gates) {
-                    gate.release();
-                }
+                release();
                 return null;
             default:
                 throw new BadRequest("the restore of a task has no method \"" + method + "\"");
         }
+    }
+
+    @Override
+    public void dropped() throws Exception {
+        release();
     }
 
     @Override
@@ -176,6 +178,13 @@ final class TaskRestoreSubject implements Subject {
         }
         faults.arm(place, kind, nth);
         return true;
+    }
+
+    private void release() throws Exception {
+        task.cancel();
+        for (GateFixture gate : gates) {
+            gate.release();
+        }
     }
 
     private ObjectNode resources() {

@@ -151,6 +151,11 @@ final class WriterSubject implements Subject {
     }
 
     @Override
+    public void dropped() throws Exception {
+        release();
+    }
+
+    @Override
     public ArrayNode takeSignals() {
         return signals.take();
     }

@@ -550,6 +550,15 @@ public final class FilterSubject implements Subject {
     }
 
     @Override
+    public void dropped() throws Exception {
+        try {
+            release();
+        } finally {
+            files.close();
+        }
+    }
+
+    @Override
     public ArrayNode takeSignals() {
         return signals.take();
     }

@@ -18,10 +18,14 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Obje
 public final class Program {
 
     private static final int PROTOCOL = 4;
+    /** How long the end of the program waits for what it drops last, in milliseconds. Nothing is answered any more. */
+    private static final int PATIENCE = 1000;
 
     private final Offer offer;
 
     private Subject subject;
+    /** Whether it was released. */
+    private boolean isReleased;
 
     private Program(Offer offer) {
         this.offer = offer;
@@ -43,6 +47,7 @@ public final class Program {
                 break;
             }
         }
+        program.end();
         System.exit(0); // even if Flink left a thread running
     }
 
@@ -66,7 +71,7 @@ public final class Program {
             case "hello":
                 return hello(request);
             case "open":
-                subject = offer.open(component(request), Json.field(request, "config"));
+                open(component(request), Json.field(request, "config"));
                 return Json.tagged("opened");
             case "call":
                 return (ObjectNode) Json.tagged("outcome").set("outcome", outcome(Json.field(request, "call")));
@@ -97,16 +102,55 @@ public final class Program {
     private ObjectNode scenario(JsonNode request) throws BadRequest {
         String component = component(request);
         ArrayNode outcomes = Json.array();
-        subject = null;
+        drop();
         for (JsonNode call : Json.field(request, "calls")) {
             if (call.path(0).asText().equals("new")) {
-                subject = offer.open(component, call.has(1) ? call.get(1) : Json.field(request, "config"));
+                open(component, call.has(1) ? call.get(1) : Json.field(request, "config"));
                 outcomes.add(Json.object());
             } else {
                 outcomes.add(outcome(call));
             }
         }
         return (ObjectNode) Json.tagged("outcomes").set("outcomes", outcomes);
+    }
+
+    private void open(String component, JsonNode config) throws BadRequest {
+        drop();
+        subject = offer.open(component, config);
+        isReleased = false;
+    }
+
+    /** Lets go of the object under test. Returns the thread that gives back what it has; null if it has been released. */
+    private Thread drop() {
+        Subject dropped = subject;
+        subject = null;
+        if (dropped == null || isReleased) {
+            return null;
+        }
+        Thread thread =
+                new Thread(
+                        () -> {
+                            try {
+                                dropped.dropped();
+                            } catch (Throwable ignored) {
+                                // it was dropped since something is wrong with it
+                            }
+                        },
+                        "dropped");
+        thread.setDaemon(true);
+        thread.start();
+        return thread;
+    }
+
+    private void end() {
+        Thread last = drop();
+        try {
+            if (last != null) {
+                last.join(PATIENCE);
+            }
+        } catch (InterruptedException ended) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private static String component(JsonNode request) throws BadRequest {
@@ -119,7 +163,9 @@ public final class Program {
         }
         ObjectNode outcome = Json.object();
         try {
-            Object value = subject.call(Json.text(call.path(0)), new Subject.Arguments(call));
+            String method = Json.text(call.path(0));
+            Object value = subject.call(method, new Subject.Arguments(call));
+            isReleased |= method.equals("release");
             if (value != null) {
                 outcome.putPOJO("value", value);
             }

@@ -19,6 +19,13 @@ public interface Subject {
     /** The signals emitted since this was asked last; null if there were none. */
     ArrayNode takeSignals();
 
+    /**
+     * Gives back what would outlive it, which are threads and files: the suite has dropped it without releasing it, as
+     * after a violation. It is called in a thread of its own, for which nobody waits, so it may block; and nobody hears
+     * what it throws or signals.
+     */
+    default void dropped() throws Exception {}
+
     /** The arguments of one call. */
     final class Arguments {
 
