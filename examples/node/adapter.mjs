@@ -908,13 +908,13 @@ class Gate {
     return null;
   }
 
-  #handOut(channel, { element, seq, next }) {
+  #handOut(channel, { element, next }) {
     // The channel goes behind all others, so that each channel gives one element in turn.
     if (next === Next.PRIORITY) this.channelsWithData.addPriority(channel);
     else if (next !== Next.NONE) this.channelsWithData.add(channel);
     if (element.type === "end-of-partition") this.#end(channel);
     const { size, priorityCount } = this.channelsWithData;
-    return { channel: channel.index, element, seq, more: size > 0, more_priority: priorityCount > 0 };
+    return { channel: channel.index, element, more: size > 0, more_priority: priorityCount > 0 };
   }
 
   #end(channel) {

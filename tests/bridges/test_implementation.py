@@ -150,6 +150,44 @@ def test_a_value_of_another_type_is_nonsense(program, value, method):
     made.close()
 
 
+ODD_BUFFER = "{'element': {'type': 'buffer', 'ids': [1], 'extra': 1}, 'seq': 4, 'next': 'none', 'backlog': 0}"
+
+
+@pytest.mark.parametrize(
+    ("value", "call", "said"),
+    [
+        ("{'segments': 0, 'openFiles': 7}", ("resources",), "unknown field `openFiles`, found "),
+        ("{'status': 'written', 'idz': [1]}", ("persisted", 1), "unknown field `idz`"),
+        (ODD_BUFFER, ("poll",), "unknown field `extra` - at `$.element`"),
+    ],
+)
+def test_a_value_with_an_unknown_field_is_nonsense(program, value, call, said):
+    """A count whose name is misspelt is not there, so that nothing would be judged of it."""
+    one = f"{{'value': {value}}}"
+    made = JsonLinesImplementation(
+        program(f"outcome(value={value})", on_scenario=f"say(type='outcomes', outcomes=[{{}}, {one}])")
+    )
+    config = SubpartitionConfig()
+    port: Any = made.components()["subpartition"](config)
+    with pytest.raises(PortError, match=f"answered nonsense to '{call[0]}'") as caught:
+        getattr(port, call[0])(*call[1:])
+    assert said in caught.value.reason
+    assert made.batch is not None
+    _, judged = made.batch("subpartition", config, [("new", config), call])
+    assert judged.error == Error(ErrorKind.CRASHED, caught.value.reason)
+    made.close()
+
+
+def test_a_scenario_with_an_unknown_field_in_a_signal_is_not_answered(program):
+    odd = "{'value': 1, 'signals': [{'type': 'priority-available', 'seq': 1, 'sequence': 1}]}"
+    made = JsonLinesImplementation(program(on_scenario=f"say(type='outcomes', outcomes=[{{}}, {odd}])"))
+    assert made.batch is not None
+    with pytest.raises(PortError, match="unknown field `sequence`") as caught:
+        made.batch("deque", DequeConfig(), [("new",), ("poll",)])
+    assert caught.value.kind is ErrorKind.CRASHED
+    made.close()
+
+
 def test_signals_are_emitted_also_beside_an_error(program):
     made = JsonLinesImplementation(
         program(
@@ -239,5 +277,8 @@ def test_the_schema_describes_what_is_sent_and_answered(deque_program):
         decode_reply(reply.encode())
         judge.validate(json.loads(reply))
     assert not judge.is_valid({"type": "shrug"})
+    said = {"type": "data-available"}
+    assert judge.is_valid({"type": "outcome", "outcome": {"signals": [said]}})
+    assert not judge.is_valid({"type": "outcome", "outcome": {"signals": [{**said, "extra": 1}]}})
     with pytest.raises(ValueError, match="Invalid value 'shrug'"):
         decode_request(b'{"type":"shrug"}')

@@ -235,7 +235,7 @@ class Client:
             whole = line.strip()
             if not ((whole.startswith(b"{") and whole.endswith(b"}")) or isinstance(message, Hello)):
                 why += "; it must write nothing but answers to stdout, each on one line, and its log to stderr"
-            elif why.startswith(("Invalid enum value ", "Invalid value ")):
+            elif why.startswith(("Invalid enum value ", "Invalid value ", "Object contains unknown field ")):
                 why += "; `conformance docs jsonl-protocol` lists the right ones"
             raise Died(f"answered {_name(message)} with {shortened(line)}: {why}") from None
         if len(line) > _LONG and time.monotonic() > child.deadline:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from conformance.bridges.jsonl.strict import strict
 from conformance.ports import Interfaces, Outcome
 from conformance.ports.signatures import answer_type, operand_types, operations
 from conformance.scenarios.reading import decode_json
@@ -71,7 +72,8 @@ class Opened(Struct, frozen=True, forbid_unknown_fields=True, tag="opened"):
 
 
 class StrictOutcome(Outcome, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An outcome as a program may write it; an unknown field is an error, so that a misspelt `value` is noticed."""
+    """An outcome as a program may write it; an unknown field is an error, so that a misspelt `value` is noticed. So is
+    one inside of a value, of a signal or of an error."""
 
     blocked: int | None = None
     """The operation waits; the suite continues it with `resume` and this token."""
@@ -111,6 +113,7 @@ Reply: TypeAlias = Greeting | Opened | OneOutcome | Outcomes | Closed | Refused
 _encoder = msgspec.json.Encoder()
 _requests: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 _replies: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
+_strict_replies: msgspec.json.Decoder[Any] = msgspec.json.Decoder(strict(OneOutcome | Outcomes))
 
 
 def encode(message: Request | Reply) -> bytes:
@@ -124,8 +127,22 @@ def decode_request(line: bytes) -> Request:
 
 
 def decode_reply(line: bytes) -> Reply:
-    """Raises: ValueError if it is not JSON, has the wrong shape or exceeds the limits."""
-    return decode_json(line, _replies)
+    """Raises: ValueError if it is not JSON, has the wrong shape, also an unknown field, or exceeds the limits.
+
+    What a value may be depends on the operation: whoever knows that looks for unknown fields in it.
+    """
+    reply = decode_json(line, _replies)
+    if _says_more_than_values(reply):
+        decode_json(line, _strict_replies)
+    return reply
+
+
+def _says_more_than_values(reply: Reply) -> bool:
+    """Returns whether there are signals or errors in it, which may have unknown fields."""
+    outcomes = (
+        (reply.outcome,) if isinstance(reply, OneOutcome) else reply.outcomes if isinstance(reply, Outcomes) else ()
+    )
+    return any(one.signals or one.error is not None for one in outcomes)
 
 
 def spoken(interfaces: Interfaces) -> Iterator[Any]:
@@ -140,7 +157,7 @@ def spoken(interfaces: Interfaces) -> Iterator[Any]:
 def schema(interfaces: Interfaces) -> dict[str, Any]:
     """The JSON Schema of both directions, and of everything that calls and values are made of."""
     (request, reply, *_), components = msgspec.json.schema_components(
-        [Request, Reply, *dict.fromkeys(spoken(interfaces))], ref_template="#/$defs/{name}"
+        [strict(one) for one in (Request, Reply, *dict.fromkeys(spoken(interfaces)))], ref_template="#/$defs/{name}"
     )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

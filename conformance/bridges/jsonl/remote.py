@@ -10,6 +10,7 @@ import msgspec
 
 from conformance.bridges.jsonl.process import shortened
 from conformance.bridges.jsonl.protocol import Call, Resume, StrictOutcome
+from conformance.bridges.jsonl.strict import has_objects, strict
 from conformance.ports import Error, ErrorKind, Interface, Outcome, Port, PortError
 from conformance.ports.implementation import NEW
 from conformance.ports.signatures import answer_type, operand_types, operations
@@ -134,9 +135,17 @@ def _hear(port: RemotePort, outcome: StrictOutcome) -> None:
 
 def _convert(name: str, answer: Any, value: Any) -> Any:
     try:
+        if (allowed := _allowed(answer)) is not None and value is not None:
+            msgspec.convert(value, allowed)
         return msgspec.convert(value, answer)
     except msgspec.ValidationError as error:
         found = shortened(msgspec.json.encode(value))
         raise PortError(
             ErrorKind.CRASHED, f"answered nonsense to {name!r}: {str(error)[:200]}, found {found}"
         ) from None
+
+
+@cache
+def _allowed(answer: Any) -> Any:
+    """Returns what a value is compared with first, so that no unknown field is ignored; None if it can have none."""
+    return strict(answer) if has_objects(answer) else None
