@@ -27,6 +27,7 @@ from conformance.ports import (
     DequeConfig,
     Error,
     ErrorKind,
+    Event,
     Item,
     Next,
     Outcome,
@@ -201,6 +202,74 @@ def test_signals_are_emitted_also_beside_an_error(program):
     assert (caught.value.kind, caught.value.reason) == (ErrorKind.CHECKPOINT, "late")
     assert caught.value.checkpoint_reason is CheckpointReason.EXPIRED
     assert port.signals == [DataAvailable(), PriorityAvailable(4)]
+    made.close()
+
+
+DATA_AVAILABLE = "signals=[{'type': 'data-available'}]"
+
+
+@pytest.mark.parametrize(
+    ("component", "fields", "call", "said"),
+    [
+        ("deque", DATA_AVAILABLE, ("poll",), "no operation of this component signals data-available"),
+        ("persister", DATA_AVAILABLE, ("stop", 1), "no operation of this component signals data-available"),
+        ("persister", "ready=[5]", ("stop", 1), "it lists the token 5 as ready, and no operation waits with"),
+        ("persister", "error={'kind': 'state'}, ready=[5]", ("stop", 1), "it lists the token 5 as ready"),
+        ("persister", "signals=[{'type': 'fault-struck', 'place': 'p', 'kind': 'throws'}]", ("stop", 1), ""),
+        ("subpartition", DATA_AVAILABLE, ("flush",), ""),
+    ],
+)
+def test_signals_that_it_does_not_have_and_tokens_that_nobody_has_are_nonsense(program, component, fields, call, said):
+    hello = f"say(**{{**HELLO, 'components': ['{component}']}})"
+    answered = f"say(type='outcomes', outcomes=[{{}}, dict({fields})])"
+    made = JsonLinesImplementation(program(f"outcome({fields})", hello, answered))
+    config = INTERFACES[component].config()
+    port: Any = made.components()[component](config)
+    failed = None
+    try:
+        getattr(port, call[0])(*call[1:])
+    except PortError as error:
+        failed = Error(error.kind, error.reason)
+    assert made.batch is not None
+    _, judged = made.batch(component, config, [("new", config), call])
+    assert judged.error == failed
+    if said:
+        assert failed is not None
+        assert failed.kind is ErrorKind.CRASHED
+        assert said in failed.reason
+    else:
+        assert len(judged.signals) == len(port.signals) == 1
+        assert failed is None
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "said"),
+    [
+        ("", "ready=[7, 7]", "it lists the token 7 as ready, which was listed before"),
+        ("ready=[7]", "ready=[7]", "it lists the token 7 as ready, which was listed before"),
+        ("ready=[7]", "ready=[8]", "it lists the token 8 as ready, and no operation waits with this token"),
+        ("", "blocked=7", "it waits with the token 7, with which another operation waits"),
+        ("", "ready=[7]", ""),
+    ],
+)
+def test_a_token_is_that_of_one_operation_and_is_ready_once(program, first, then, said):
+    answers_ = f"{{'receive': dict(blocked=7), 'take': dict({first}), 'resume': dict({then})}}"
+    hello = "say(**{**HELLO, 'components': ['remote-channel']})"
+    made = JsonLinesImplementation(program(f"outcome(**{answers_}[request['call'][0]])", hello))
+    port: Any = made.components()["remote-channel"](INTERFACES["remote-channel"].config())
+    waiting = port.receive(Event(0), 0, 0)
+    at = waiting.send(None)
+    assert not at.ready()
+    port.take()
+    assert at.ready() == bool(first)
+    if said:
+        with pytest.raises(PortError, match=said):
+            port.resume()
+    else:
+        port.resume()
+        assert at.ready()
+    waiting.close()
     made.close()
 
 

@@ -20,12 +20,14 @@ from msgspec import NODEFAULT, Meta, Struct
 from msgspec.structs import fields
 
 from conformance.bridges.jsonl.protocol import Reply, Request, StrictOutcome, schema, spoken
+from conformance.bridges.jsonl.remote import SILENT
 from conformance.ports import (
     INTERFACES,
     Capability,
     CheckpointReason,
     Element,
     ErrorKind,
+    FaultStruck,
     Interface,
     Interfaces,
     Port,
@@ -79,7 +81,7 @@ def sections(interfaces: Interfaces) -> dict[str, Callable[[], str]]:
         "common": _common,
         "components": partial(_components, interfaces),
         "elements": _elements,
-        "signals": _signals,
+        "signals": partial(_signals, interfaces),
         "values": partial(_values, interfaces),
         "texts": partial(_enums, interfaces),
         "errors": _errors,
@@ -173,8 +175,19 @@ def _elements() -> str:
     return _table(("`type`", "fields", "what it is"), _variants(Element))
 
 
-def _signals() -> str:
-    return _table(("`type`", "fields", "what it says"), _variants(Signal))
+def _signals(interfaces: Interfaces) -> str:
+    return f"{_table(('`type`', 'fields', 'what it says'), _variants(Signal))}\n\n{_silent(interfaces)}"
+
+
+def _silent(interfaces: Interfaces) -> str:
+    """Which components signal nothing."""
+    silent = {name: one.port for name, one in interfaces.items() if one.port in SILENT}
+    never = [f"`{name}`" for name, port in silent.items() if not port.can_fail]
+    faults = [f"`{name}`" for name, port in silent.items() if port.can_fail]
+    return (
+        f"No operation of {' or '.join(never)} signals anything, and none of {' or '.join(faults)} anything but "
+        f"`{FaultStruck.__struct_config__.tag}`: the suite refuses other signals there."
+    )
 
 
 def _values(interfaces: Interfaces) -> str:
