@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from conformance import ports
-from conformance.components.pipeline.ledger import CORRUPTED, CRASHED, DUPLICATED, Ledger, Sink
+from conformance.components.pipeline.ledger import CORRUPTED, CRASHED, DUPLICATED, OVER, PROTOCOL, Ledger, Sink
 from conformance.components.pipeline.records import Records, named
 from conformance.driver import Seen
 from conformance.episodes.config import SINK, EpisodeConfig
@@ -261,6 +261,8 @@ class EpisodeLedger(Ledger):
             self.status, self.phase = signal.status, "over" if self.phase == "live" else self.phase
             self.say(AGAIN, CRASHED, "a life starts on what the one before has left", f"it ended: {signal.cause}")
             return
+        if signal.status is ports.JobStatus.FINISHED and signal.cause and not self.has_all_ended():
+            self.say(OVER, PROTOCOL, "a job finishes when all of its sources have ended", signal.cause)
         Ledger._over(self, signal)
         self.finished |= signal.status is ports.JobStatus.FINISHED
 

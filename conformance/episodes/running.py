@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import resource
 import shutil
 from collections import Counter
@@ -40,6 +42,8 @@ GOES_ON, STANDS = "a job whose sources have ended goes on until it has finished"
 PASSED: Kind = ("", "")
 RUNS = ".runs-"
 """Begins the name of the folder in which episodes are run, beside those that are kept."""
+PLAIN = "plain-run-"
+"""Begins the name of the folder of a run without any failure that has not passed."""
 _UNTIL_OVER = steps.settle(Until.OVER.value)
 
 
@@ -167,16 +171,19 @@ class Episodes:
         self.program = Program(COMPONENT, implementation)
 
     def check(self) -> Result:
-        """Runs an episode without any failure.
+        """Runs an episode without any failure. If it does not pass, its folder is kept as that of other episodes.
 
         Raises: UnusableImplementation if it does not pass: then the adapter or its job is wrong, and not the engine.
         """
-        found = self.run(plain(self.description))
+        place = None if self.folder is None else _unused(self.folder, PLAIN)
+        found = self.run(plain(self.description), place)
         if found.kind != PASSED:
             raise UnusableImplementation(
                 "A run without any failure does not pass, so the adapter or its job is wrong:"
                 f" {found.kind[0]}: {found.said}."
-            )
+                + (f" Logs, the folder of the job and the episode are kept in {place}." if place is not None else
+                   " `conformance episodes` with the same adapter keeps its logs.")
+            )  # fmt: skip
         return found
 
     def run(self, episode: Episode, keep: Path | None = None) -> Result:
@@ -305,6 +312,11 @@ class Episodes:
     def _write(self, folder: Path, episode: Episode, found: Result) -> None:
         write_text(folder / KEPT, self._text(episode, found))
         write_text(folder / "finding.txt", f"{found.kind[0]}: {found.said}\n")
+
+
+def _unused(folder: Path, prefix: str) -> Path:
+    """Returns a path in a folder at which nothing is, so that nothing of an earlier run is replaced."""
+    return next(one for number in itertools.count() if not os.path.lexists(one := folder / f"{prefix}{number}"))
 
 
 def read_episode(path: Path) -> tuple[Episode, Kind]:

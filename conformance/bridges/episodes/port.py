@@ -40,6 +40,7 @@ _TICK = 0.004
 _SELDOM = 0.05
 """The same before a look that starts a process."""
 _LOG = 600
+_EARLY = "its processes have ended with status 0, although its input has not ended"
 
 
 class ProgramJob(EpisodePort):
@@ -117,6 +118,9 @@ class ProgramJob(EpisodePort):
         for split in range(self._splits):
             (self._folder / "in" / f"{split}.end").touch()
         self._look()
+
+    def _has_ended(self) -> bool:
+        return all((self._folder / "in" / f"{split}.end").exists() for split in range(self._splits))
 
     def fault(self, place: str, kind: FaultKind, nth: int = 1) -> bool:
         if UserPlace(place) not in self._adapter.description.places:
@@ -256,7 +260,10 @@ class ProgramJob(EpisodePort):
         self._group.kill()
         struck |= self._hear_notes()
         if not any(statuses) and None not in statuses:
-            self._over(JobStatus.CANCELED if self._stopping else JobStatus.FINISHED)
+            if self._stopping:
+                self._over(JobStatus.CANCELED)
+            else:
+                self._over(JobStatus.FINISHED, "" if self._has_ended() else _EARLY)
         elif struck:
             self._report(self._adapter.description.promises.committed)
             self._group = None

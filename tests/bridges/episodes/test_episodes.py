@@ -165,8 +165,35 @@ class _Few(Episodes):
 
 
 def test_an_adapter_whose_plain_run_fails_is_accused_itself(tmp_path: Path) -> None:
-    with tiny("cut", "plain") as engine, pytest.raises(UnusableImplementation, match="without any failure"):
+    (tmp_path / "plain-run-0").mkdir()
+    (tmp_path / "plain-run-0" / "thesis.txt").write_text("of somebody else")
+    with tiny("cut", "plain") as engine:
+        with pytest.raises(UnusableImplementation, match="without any failure") as refused:
+            Episodes(engine, tmp_path).check()
+        kept = tmp_path / "plain-run-1"
+        assert f"are kept in {kept}" in str(refused.value)
+        assert {"episode.json", "finding.txt", "job", "life-0.log"} <= {one.name for one in kept.iterdir()}
+        assert read_episode(kept / KEPT)[0] == plain(engine.describe())
+        assert [one.name for one in (tmp_path / "plain-run-0").iterdir()] == ["thesis.txt"]
+        with pytest.raises(UnusableImplementation, match="`conformance episodes` with the same adapter keeps its logs"):
+            Episodes(engine).check()
+
+
+def test_an_engine_that_ends_before_its_input_is_told_that_its_processes_did(tmp_path: Path) -> None:
+    with tiny("cut", "early") as engine, pytest.raises(UnusableImplementation) as refused:
         Episodes(engine, tmp_path).check()
+    said = "; its processes have ended with status 0, although its input has not ended. Logs"
+    assert f"a job finishes when all of its sources have ended{said}" in str(refused.value)
+
+
+def test_the_command_leaves_the_evidence_of_a_plain_run_that_fails(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["episodes", shlex.join(command("cut", "plain")), "--into", str(tmp_path)])
+    assert ended.value.code == 2
+    assert [one.name for one in tmp_path.iterdir()] == ["plain-run-0"]
+    assert str(tmp_path / "plain-run-0") in "".join(capsys.readouterr().err.split("\n"))
 
 
 @pytest.mark.slow  # it waits: for the end of the patience, three times and then twice
