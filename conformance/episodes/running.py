@@ -154,6 +154,13 @@ class Tally:
         self.deaths += one.deaths
         self.exercised.update(one.exercised)
 
+    def fail(self, one: Failure) -> None:
+        """Adds a failure of an episode that was added. What is broken was put to the test, also if never before."""
+        slug = one.first.kind[0]
+        self.failures.append(one)
+        self.violations[slug] += 1
+        self.exercised[slug] += slug not in one.first.exercised
+
 
 class Episodes:
     """Runs episodes of one engine."""
@@ -289,8 +296,7 @@ class Episodes:
                 tally.slow += 1
                 shutil.rmtree(place, ignore_errors=True)
                 return
-        tally.failures.append(failure)
-        tally.violations[first.kind[0]] += 1
+        tally.fail(failure)
         if first.stuck:
             return
         for same in self._repeats(episode, first.kind):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace as replace_
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -233,8 +234,7 @@ def _made_up() -> Tally:
     first = Result("the-state-is-the-recount", "lost", "key 0 has 31 records", "it is 29", lives=3, restores=2)
     first.deaths["died at count"] += 2
     tally.add(first)
-    tally.violations[first.slug] += 1
-    tally.failures.append(Failure(0, LARGE, first, Path("folder"), runs=5))
+    tally.fail(Failure(0, LARGE, first, Path("folder"), runs=5))
     return tally
 
 
@@ -244,9 +244,19 @@ def test_the_table_fits_a_screen_and_says_what_was_seen_once() -> None:
     assert any("seen once, in none of 5 further runs" in line for line in lines)
     assert "Not exercised: no life was restored from recovery data." in list(episode_lines(Tally()))
     page = episode_page(_made_up(), DESCRIPTION, "conformance episodes x", ["the-state-is-the-recount"])
-    assert "| `the-state-is-the-recount` | 0 | 1 |" in page
+    assert "| `the-state-is-the-recount` | 1 | 1 |" in page
     page = episode_page(Tally(episodes=7, interrupted=True), DESCRIPTION, "conformance episodes x", [])
     assert "`conformance episodes x`, which was interrupted after 7 episodes." in page
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_what_an_episode_breaks_was_put_to_the_test(before: bool) -> None:
+    for one in (OTHER, SLOW):
+        tally, slug = Tally(), one.kind[0]
+        first = replace_(one, exercised=frozenset({slug} if before else ()))
+        tally.add(first)
+        tally.fail(Failure(0, LARGE, first, Path("folder")))
+        assert (tally.exercised[slug], tally.violations[slug]) == (1, 1)
 
 
 def test_each_rule_is_in_a_page() -> None:
