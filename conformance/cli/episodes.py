@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import signal
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
@@ -52,28 +55,63 @@ def episodes(
     times, and reduced. Ctrl-C or SIGTERM ends the run, and shows what was run until then. If no life was restored from
     recovery data, the result is inconclusive (3).
     """
-    status = CONFORMS
     from conformance.episodes.running import KEPT
 
     if into_path is not None and again_path is None and _has_kept(into_path):
         raise click.UsageError(f"{into_path} has episodes that an earlier run has kept: name another folder")
     root = Path(mkdtemp(prefix="episodes-")) if into_path is None else into_path
-    try:
-        for at, adapter in enumerate(adapters):
+    with _terminated_once():
+        try:
             if again_path is not None:
-                status = max(status, _again(adapter, again_path, root))
-                continue
-            tally = _run(adapter, count, seed, root / str(at) if len(adapters) > 1 else root, not no_reduction,
-                         report_path, most)  # fmt: skip
-            if tally.interrupted:
-                return INTERRUPTED
-            if tally.failures:
-                status = VIOLATION
-            elif not tally.restores and status == CONFORMS:
-                status = INCONCLUSIVE
+                return max(_again(adapter, again_path, root) for adapter in adapters)
+            return _run_all(adapters, count, seed, root, not no_reduction, report_path, most)
+        finally:
+            if into_path is None and not any(root.rglob(KEPT)):  # else it is where the evidence was said to be
+                rmtree(root, ignore_errors=True)
+
+
+@contextmanager
+def _terminated_once() -> Iterator[None]:
+    """Let only the first SIGTERM interrupt the command while the `with` block runs.
+
+    What stops a build often sends it twice, to the process and to its group: the second one comes while the result
+    is printed.
+    """
+    usual = signal.getsignal(signal.SIGTERM)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield
+        return
+
+    def first(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, _let_pass)
+        usual(number, frame)
+
+    signal.signal(signal.SIGTERM, first)
+    try:
+        yield
     finally:
-        if into_path is None and not any(root.rglob(KEPT)):  # else it is where the evidence was said to be
-            rmtree(root, ignore_errors=True)
+        signal.signal(signal.SIGTERM, usual)
+
+
+def _let_pass(number: int, frame: FrameType | None) -> None:
+    """Do nothing. A signal that is ignored instead would be ignored by the programs, too, that are started then."""
+
+
+def _run_all(
+    adapters: tuple[str, ...], count: int, seed: str, root: Path, reduces: bool, report_path: Path | None,
+    most: int | None,
+) -> int:  # fmt: skip
+    """Runs the episodes of each adapter, until one of them is interrupted. Returns the exit status."""
+    status = CONFORMS
+    for at, adapter in enumerate(adapters):
+        folder = root / str(at) if len(adapters) > 1 else root
+        tally = _run(adapter, count, seed, folder, reduces, report_path, most)
+        if tally.interrupted:
+            return INTERRUPTED
+        if tally.failures:
+            status = VIOLATION
+        elif not tally.restores and status == CONFORMS:
+            status = INCONCLUSIVE
     return status
 
 

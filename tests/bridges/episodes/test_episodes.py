@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ from conformance.ports.episodes import Description, Output, Promises, UserPlace
 from conformance.ports.registry import registered_names
 from conformance.reporting import episode_lines, episode_page
 from conformance.scenarios import Step
+from conformance.system.termination import as_ctrl_c
 from tests.bridges.episodes.tiny import command, tiny
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -300,6 +302,36 @@ def test_sigterm_ends_the_command_with_what_was_run_by_then(tmp_path: Path) -> N
     assert (done.returncode, done.stderr) == (130, "interrupted after 1 of 50 episodes\n")
     assert "restores from recovery data" in done.stdout
     assert "which was interrupted after 1 episodes." in page.read_text("utf-8")
+
+
+def test_a_second_sigterm_does_not_lose_the_table(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As `timeout` sends it: to the command, and then to its group."""
+
+    def search(of: Episodes, seed: str, count: int, tally: Tally) -> Iterator[Result]:
+        yield Result()
+        tally.add(Result(lives=3))
+        signal.raise_signal(signal.SIGTERM)
+
+    def lines(tally: Tally) -> Iterator[str]:
+        signal.raise_signal(signal.SIGTERM)
+        yield from episode_lines(tally)
+
+    monkeypatch.setattr(Episodes, "search", search)
+    monkeypatch.setattr(Episodes, "check", lambda of: None)
+    monkeypatch.setattr("conformance.reporting.episode_lines", lines)
+    page = tmp_path / "page.md"
+    with as_ctrl_c():
+        before = signal.getsignal(signal.SIGTERM)
+        assert before is not signal.SIG_DFL
+        with pytest.raises(SystemExit) as ended:
+            main(["episodes", shlex.join(command("cut")), "--into", str(tmp_path / "x"), "--report", str(page)])
+        assert signal.getsignal(signal.SIGTERM) is before
+    said = capsys.readouterr()
+    assert (ended.value.code, said.err) == (130, "interrupted after 1 of 20 episodes\n")
+    assert "lives                                                   3" in said.out
+    assert page.exists()
 
 
 @pytest.mark.parametrize("kept", [True, False])
