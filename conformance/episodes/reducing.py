@@ -46,9 +46,9 @@ class Reduction:
 
 
 def reduce_episode(episode: Episode, description: Description, fails: Callable[[Episode], bool],
-                   most: int = MOST_RUNS) -> Reduction:  # fmt: skip
+                   most: int = MOST_RUNS, keep: Callable[[Episode], None] | None = None) -> Reduction:  # fmt: skip
     """Returns a smaller episode. `fails`: whether a run of an episode fails in the same way. `most`: how many runs it
-    may take."""
+    may take. `keep` is called with each smaller one as soon as it has failed, since the next run may be interrupted."""
     runs, complete = 0, True
 
     def counts(one: Episode) -> bool:
@@ -71,6 +71,8 @@ def reduce_episode(episode: Episode, description: Description, fails: Callable[[
         if smaller is None:
             break
         episode = smaller
+        if keep is not None:
+            keep(episode)
     return Reduction(episode, runs + TRIES, sum(fails(episode) for _ in range(TRIES)), TRIES, complete)
 
 

@@ -7,7 +7,7 @@ import os
 import resource
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
@@ -29,6 +29,8 @@ AGAIN = 5
 """How often an episode that has failed is run again."""
 KEPT = "episode.json"
 """The episode, in the folder with its evidence."""
+MINIMAL = "minimal.json"
+"""The smallest episode known that fails in the same way, beside that."""
 LIVES, RESTORED, IMAGES = "lives", "restores from recovery data", "lives that began from an image"
 SLOW = "made no progress once, but did when run again"
 KILLED = "killed from outside"
@@ -270,9 +272,11 @@ class Episodes:
         for _ in range(2 if kind == STUCK else AGAIN):
             yield self.run(episode).kind == kind
 
-    def reduced(self, episode: Episode, kind: Kind, most: int = MOST_RUNS) -> Reduction:
+    def reduced(
+        self, episode: Episode, kind: Kind, most: int = MOST_RUNS, keep: Callable[[Episode], None] | None = None
+    ) -> Reduction:
         """Returns a smaller episode that fails in the same way, with what was owed and observed in the last run of it
-        that did. `most`: how many runs it may take."""
+        that did. `most`: how many runs it may take. `keep` is called with each smaller one."""
         last: list[Result] = []
 
         def fails(one: Episode) -> bool:
@@ -281,7 +285,7 @@ class Episodes:
                 last[:] = [found]
             return found.kind == kind
 
-        smaller = reduce_episode(episode, self.description, fails, most)
+        smaller = reduce_episode(episode, self.description, fails, most, keep)
         if last:  # only of the smallest: a candidate is taken as soon as it fails
             smaller.owed, smaller.observed = last[0].owed, last[0].observed
         return smaller
@@ -303,9 +307,12 @@ class Episodes:
             failure.again += same
             failure.runs += 1
         if failure.again and self.reduces:
-            failure.reduction = self.reduced(episode, first.kind)
-            minimal = place / "minimal.json"
-            write_text(minimal, self._text(failure.reduction.episode, first))
+
+            def keep(smaller: Episode) -> None:
+                write_text(place / MINIMAL, self._text(smaller, first))
+
+            failure.reduction = self.reduced(episode, first.kind, keep=keep)
+            keep(failure.reduction.episode)
 
     def _cpu(self) -> float:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)

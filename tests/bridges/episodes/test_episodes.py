@@ -23,7 +23,7 @@ from conformance.episodes import COMPONENT, EpisodeConfig, steps
 from conformance.episodes.config import SINK
 from conformance.episodes.drawing import Episode, draw, plain
 from conformance.episodes.reducing import TRIES, candidates, reduce_episode
-from conformance.episodes.running import KEPT, PASSED, Episodes, Failure, Result, Tally, read_episode
+from conformance.episodes.running import AGAIN, KEPT, PASSED, Episodes, Failure, Result, Tally, read_episode
 from conformance.ports import JobOver, JobStatus, Outcome, UnusableImplementation
 from conformance.ports.episodes import Description, Output, Promises, UserPlace
 from conformance.ports.registry import registered_names
@@ -97,6 +97,26 @@ def test_a_reduction_keeps_within_its_budget() -> None:
     assert found.episode == LARGE
     assert found.fails == 0
     assert len(runs) == found.runs <= 10 + TRIES
+
+
+def test_a_reduction_that_is_interrupted_has_left_what_it_had_reached(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    runs: list[Episode] = []
+
+    def run(of: Episodes, episode: Episode, keep: Path | None = None) -> Result:
+        if len(runs) == AGAIN + 2:
+            raise KeyboardInterrupt
+        runs.append(episode)
+        return SAME
+
+    monkeypatch.setattr(Episodes, "run", run)
+    with tiny("cut") as engine:
+        of = Episodes(engine, tmp_path)
+        with pytest.raises(KeyboardInterrupt):
+            of._failed(Tally(), 0, LARGE, SAME, tmp_path)
+    assert read_episode(tmp_path / "minimal.json") == (runs[-1], SAME.kind)
+    assert len(runs[-1].steps) < len(runs[-2].steps) < len(LARGE.steps)
 
 
 def test_a_place_takes_the_place_of_a_time() -> None:
