@@ -7,17 +7,18 @@ that begins from an image begins in the world as it was when the image was taken
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from msgspec.structs import replace
 
 from conformance import ports
-from conformance.components.pipeline.ledger import CORRUPTED, CRASHED, DUPLICATED, OVER, PROTOCOL, Ledger, Sink
-from conformance.components.pipeline.records import Records, named
+from conformance.components.pipeline.ledger import CORRUPTED, CRASHED, DUPLICATED, LOST, OVER, PROTOCOL, Ledger, Sink
+from conformance.components.pipeline.records import Records
 from conformance.driver import Seen
 from conformance.episodes.config import SINK, EpisodeConfig
+from conformance.models.records import in_words
 from conformance.ports import Transaction
 from conformance.ports.episodes import Asked, EpisodeJob, Life, Output, Row
 
@@ -25,7 +26,10 @@ TWICE = "nothing-is-committed-twice-or-made-up"
 REPLAYS = "a-record-comes-again-only-from-a-later-life"
 SAME = "a-replayed-batch-is-the-same"
 AGAIN = "a-job-starts-again-from-its-own-recovery-data"
+LOST_ONE = "a-job-finishes-when-all-is-committed"
 BEHIND = "what-came-out-before-a-savepoint-does-not-come-again"
+FEW = 6
+"""How many records a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,34 +215,41 @@ class EpisodeLedger(Ledger):
             if (heard := _HEARS.get(type(signal))) is not None:
                 heard(self, signal)
 
-    def named(self, records: Iterable[int]) -> str:
-        """Names a few records, as the configuration does."""
-        return named(records, self.name_of)
+    def named(self, records: Iterable[int], total: int = 0) -> str:
+        """Names a few records, as the configuration does, and says how many there are besides. `total`: of how many
+        these are a few."""
+        every = list(dict.fromkeys(records))
+        more = (total or len(every)) - FEW
+        return in_words(map(self.name_of, every[:FEW])) + (f" and {more} more" if more > 0 else "")
+
+    def _often(self, again: Sequence[int]) -> str:
+        """Names records that have come again, so often each as they are among these, and says how often they came."""
+        counts = Counter(again)
+        least, most = (1 + one(counts.values()) for one in (min, max))
+        times = "twice" if most == 2 else f"{most} times"
+        return f"{self.named(sorted(counts))}: {'up to ' if least < most else ''}{times}"
 
     def _rows_came(self, signal: ports.Committed) -> None:
         sink = self.sinks[SINK]
-        twice = sink.records.add(signal.records)
-        if twice and self.promises.output is Output.AT_LEAST_ONCE:
-            left = self.sealed.copy()
-            left.remove(signal.records)
-            if again := self.sealed.without(left):
+        twice = sink.records.add(_in_pieces(signal.records))
+        if self.sealed.lanes and self.promises.output is Output.AT_LEAST_ONCE:
+            again = self.sealed.copy().add(ports.Run(one, one) for one in sorted({*twice}))
+            if again:
                 self.say(BEHIND, DUPLICATED, "what came out before a savepoint does not come again", self.named(again))
         if signal.transaction.checkpoint and self.promises.output is not Output.ONCE_PER_BATCH:
             self.may_commit(signal.transaction, f"what was written for checkpoint {signal.transaction.checkpoint}")
         replayed = self.promises.output is Output.ONCE_PER_BATCH and signal.transaction in self.batches
         if twice and self.promises.output is not Output.AT_LEAST_ONCE and not replayed:
-            self.say(TWICE, DUPLICATED, "each record comes out once", f"{self.named(twice)}: twice")
+            self.say(TWICE, DUPLICATED, "each record comes out once", self._often(twice))
         if self.promises.output is Output.ONCE_PER_BATCH:
             before = self.batches.setdefault(signal.transaction, signal.records)
             if before != signal.records:
                 other, now = (self.named(ports.records_of(one)) for one in (before, signal.records))
                 batch = f"batch {signal.transaction.checkpoint}"
                 self.say(SAME, CORRUPTED, f"{batch} was written with {other}", f"written again, it has {now}")
-        here = self.in_life.setdefault(signal.transaction.subtask, Records()).add(signal.records)
+        here = self.in_life.setdefault(signal.transaction.subtask, Records()).add(_in_pieces(signal.records))
         if here and self.promises.output is Output.AT_LEAST_ONCE and self.promises.committed and not self._restarts():
-            self.say(
-                REPLAYS, DUPLICATED, "only a later life writes a record again", f"{self.named(here)}: twice in one life"
-            )
+            self.say(REPLAYS, DUPLICATED, "only a later life writes a record again", f"{self._often(here)} in one life")
         paths = self.graph.paths[SINK]
         for run in signal.records:
             split = ports.split_of(run.last)
@@ -252,6 +263,14 @@ class EpisodeLedger(Ledger):
         self._restarted(signal)
         self.supplied_here = 0  # the processes that have died may have read it, and a checkpoint may have it
 
+    def _missing(self) -> int:
+        """Returns how many records were supplied and have not come out."""
+        there = self.sinks[SINK].records
+        every = there.copy()
+        every.add(ports.Run(ports.record(split, 0), ports.record(split, many) - 1) for split, many in
+                  self.supplied.items() if many)  # fmt: skip
+        return _size(every) - _size(there)
+
     def _died(self, signal: ports.FaultStruck) -> None:
         self.failures.count += 1
         self.failures.credit += 1
@@ -263,8 +282,28 @@ class EpisodeLedger(Ledger):
             return
         if signal.status is ports.JobStatus.FINISHED and signal.cause and not self.has_all_ended():
             self.say(OVER, PROTOCOL, "a job finishes when all of its sources have ended", signal.cause)
+        if signal.status is ports.JobStatus.FINISHED and not self.stopped and (left := self.not_committed(SINK)):
+            without = self.named(left, self._missing())
+            self.say(LOST_ONE, LOST, self.owed_at_its_end(SINK), f"it has finished without {without}")
         Ledger._over(self, signal)
         self.finished |= signal.status is ports.JobStatus.FINISHED
+
+
+def _in_pieces(runs: Iterable[ports.Run]) -> Iterator[ports.Run]:
+    """Yields runs as shorter ones: of a run, a set of records tells only the first `FEW` of a key that it had."""
+    for run in runs:
+        wide = FEW * (ports.KEYS if run.step == 1 else run.step)
+        if run.last - run.first < wide:
+            yield run
+        else:
+            for first in range(run.first, run.last + 1, wide):
+                yield ports.Run(first, min(run.last, first + wide - run.step), run.step)
+
+
+def _size(records: Records) -> int:
+    """Returns how many records there are."""
+    return sum(len(range(first, end, ports.KEYS)) for borders in records.lanes.values()
+               for first, end in zip(borders[::2], borders[1::2], strict=True))  # fmt: skip
 
 
 _HEARS: Mapping[type, Callable[[EpisodeLedger, Any], None]] = {

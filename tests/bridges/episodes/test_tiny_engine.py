@@ -18,8 +18,9 @@ from conformance.driver import Program
 from conformance.driver.run import run_scenario
 from conformance.episodes import COMPONENT, EpisodeConfig, steps
 from conformance.episodes.config import SINK
+from conformance.episodes.ledger import TWICE, EpisodeLedger
 from conformance.episodes.rules import each_row_has_the_key_of_its_record
-from conformance.ports import FaultStruck, JobOver, JobRestarted, Outcome
+from conformance.ports import Committed, FaultStruck, JobOver, JobRestarted, JobStatus, Outcome, Run, Transaction
 from conformance.ports.episodes import Asked, Life, Row
 from tests.bridges.episodes.tiny import run, tiny
 from tests.by_default import one_of
@@ -176,6 +177,37 @@ def test_a_bug_breaks_its_rule(mode: str, bug: str, scenario: tuple[tuple[object
     assert found.property.slug == slug
     said = f"{found.broken.owed}; {found.broken.observed}"
     assert said.startswith(WORDS.get((mode, bug), ""))
+
+
+def _told(*committed: tuple[Run, ...], **supplied: int) -> EpisodeLedger:
+    """A ledger of a job with one split, which has heard of rows."""
+    ledger = EpisodeLedger(EpisodeConfig())
+    ledger.supplied[0] = supplied.get("supplied", 1_000)
+    ledger.hear([Committed(SINK, Transaction(0, 0), runs) for runs in committed])
+    return ledger
+
+
+@pytest.mark.parametrize(
+    ("committed", "said"),
+    [
+        (((Run(1, 1),), (Run(1, 1),)), "record 1: twice"),
+        (((Run(1, 1),), (Run(1, 1), Run(1, 1))), "record 1: 3 times"),
+        (((Run(1, 2), Run(1, 2), Run(1, 1)),), "records 1, 2: up to 3 times"),
+        (((Run(0, 299),), (Run(33, 76),)), "records 33, 34, 35, 36, 37, 38 and 38 more: twice"),
+        (((Run(0, 299),), (Run(0, 297, 11),)), "records 0, 11, 22, 33, 44, 55 and 22 more: twice"),
+        (((Run(0, 299),), (Run(0, 299),)), "records 0, 1, 2, 3, 4, 5 and 294 more: twice"),
+    ],
+)  # fmt: skip
+def test_a_message_counts_what_comes_again(committed: tuple[tuple[Run, ...], ...], said: str) -> None:
+    assert _told(*committed).found[TWICE].observed == said
+
+
+def test_a_message_counts_what_is_missing() -> None:
+    ledger = _told((Run(0, 2), Run(10, 99)))
+    ledger.ended = {0}
+    ledger.hear([JobOver(JobStatus.FINISHED)])
+    said = "it has finished without records 3, 4, 5, 6, 7, 8 and 901 more"
+    assert ledger.found["a-job-finishes-when-all-is-committed"].observed == said
 
 
 def test_a_number_and_a_text_are_shown_as_what_they_are() -> None:
