@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import shlex
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -32,8 +33,30 @@ from conformance.engines.reduce import BUDGET, Reduction
 from conformance.engines.replay import ReplayVerdict, read_scenario
 from conformance.ports import Limits, find_implementation
 from conformance.reporting.status import CONFORMS, INCONCLUSIVE, VIOLATION
-from conformance.scenarios import Finding, Scenario, encode_scenario, scenario_id
+from conformance.scenarios import Finding, Scenario, SchemaError, encode_scenario, scenario_id
 from conformance.scenarios.reading import decode_json, read_bytes
+
+
+def _read(path: Path) -> Scenario:
+    """Return the scenario in a file. Raises: SchemaError, which says so if it is a kept episode; OSError."""
+    try:
+        return read_scenario(path)
+    except SchemaError as error:
+        if not _is_episode(path):
+            raise
+        raise SchemaError(
+            f"{path} is an episode, whose engine has an adapter. Run it again with:\n"
+            f"conformance episodes ADAPTER --again {shlex.quote(str(path))}"
+        ) from error
+
+
+def _is_episode(path: Path) -> bool:
+    from conformance.episodes.running import read_episode  # only a wrong file loads what judges episodes
+
+    with suppress(SchemaError, OSError):
+        read_episode(path)
+        return True
+    return False
 
 
 @click.command(name="replay", short_help="Run a scenario again: FAILED, FIXED or NOT APPLICABLE.")
@@ -54,7 +77,7 @@ def replay_command(
     json_path: Path | None,
 ) -> int:  # fmt: skip
     """Run a scenario again: FAILED (1), FIXED (0) or NOT APPLICABLE (3)."""
-    scenario = read_scenario(path)
+    scenario = _read(path)
     limits = Limits(step_seconds, memory)
     implementation = find(implementation_of(scenario, name, path), limits, in_process=in_process)
     with closing(implementation):
@@ -93,7 +116,7 @@ def shrink(
 
     To continue a reduction that its budget or Ctrl-C ended, run: conformance shrink FILE -o FILE.
     """
-    scenario = read_scenario(path)
+    scenario = _read(path)
     limits, named = Limits(step_seconds, memory), implementation_of(scenario, name, path)
     if not in_process and (status := guarded(named, limits)) is not None:
         return status

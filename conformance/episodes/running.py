@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import resource
 import shutil
@@ -11,6 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
+
+from msgspec import to_builtins
 
 from conformance.components.pipeline.ledger import OVER
 from conformance.driver import Components, FailureClass, Program
@@ -21,7 +24,7 @@ from conformance.episodes.drawing import MEANWHILE, Episode, draw, plain
 from conformance.episodes.reducing import MOST_RUNS, Reduction, reduce_episode
 from conformance.ports import FaultStruck, JobOver, Outcome, Until, UnusableImplementation
 from conformance.ports.episodes import EpisodesImplementation
-from conformance.scenarios import Finding, Scenario, decode_scenario, encode_scenario, read_text
+from conformance.scenarios import Entry, Finding, Scenario, decode_scenario, encode_scenario, read_text
 from conformance.system.copying import copy_file
 from conformance.system.writing import write_text
 
@@ -58,6 +61,8 @@ class Result:
     failure_class: str = ""
     owed: str = ""
     observed: str = ""
+    when: str = ""
+    """In which life and at which step that was noticed, in words; empty: nothing is broken."""
     stuck: bool = False
     """Whether there was no progress any more, which is no verdict."""
     lives: int = 0
@@ -215,7 +220,8 @@ class Episodes:
         found = Result(lives=len(list(folder.glob("life-*.log"))), run=done)
         found.restores = sum("restored\n" in one.read_text("utf-8") for one in folder.glob("life-*.notes"))
         found.exercised = frozenset(self.program.exercised(done.exercised))
-        for one in done.entries:
+        last = len(done.entries) - 1
+        for at, one in enumerate(done.entries):
             if not isinstance(one.outcome, Outcome):
                 continue
             struck = [signal for signal in one.outcome.signals if type(signal) is FaultStruck]
@@ -231,7 +237,9 @@ class Episodes:
             if one.step in MEANWHILE and not any(type(signal) is JobOver for signal in one.outcome.signals):
                 found.waits += 1
                 found.in_vain += one.outcome.value is False
-            found.stuck |= one.closing and one.step == _UNTIL_OVER and one.outcome.value is False
+            if one.closing and one.step == _UNTIL_OVER and one.outcome.value is False:
+                found.stuck = True
+                last = last if done.violation is not None else at
         if (broken := done.violation) is not None:
             if broken.property.slug == ANSWERS:
                 raise UnusableImplementation(broken.broken.observed)
@@ -240,6 +248,8 @@ class Episodes:
         found.stuck &= not found.slug
         if found.stuck:
             found.owed, found.observed = GOES_ON, STANDS
+        if found.owed and last >= 0:
+            found.when = _when(found.lives, last + 1, done.entries[last])
         return found
 
     def again(self, episode: Episode) -> list[Result]:
@@ -324,7 +334,14 @@ class Episodes:
 
     def _write(self, folder: Path, episode: Episode, found: Result) -> None:
         write_text(folder / KEPT, self._text(episode, found))
-        write_text(folder / "finding.txt", f"{found.kind[0]}: {found.said}\n")
+        write_text(folder / "finding.txt", f"{found.kind[0]}: {found.said}\nNoticed {found.when}.\n")
+
+
+def _when(lives: int, number: int, last: Entry) -> str:
+    """Says in which life and at which step a run has failed. `number`: that of the step, from 1."""
+    where = "after the last step" if last.closing else f"at step {number}"
+    life = f"in life {lives - 1} (life-{lives - 1}.log), " if lives else ""
+    return f"{life}{where} of {KEPT}: {json.dumps(to_builtins(last.step))}"
 
 
 def _unused(folder: Path, prefix: str) -> Path:

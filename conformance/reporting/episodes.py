@@ -58,6 +58,8 @@ def failure_lines(one: Failure) -> Iterator[str]:
     yield f"episode {one.number}: {one.first.kind[0]} ({one.verdict})"
     if one.first.said:
         yield f"  {neutral_line(one.first.said)}"
+    if one.first.when:
+        yield f"  noticed {neutral_line(one.first.when)}"
     if one.reduction is not None:
         yield f"  reduced in {one.reduction.runs} runs; fails {one.reduction.fails} of {one.reduction.tries}:"
         yield from (f"  {line}" for line in steps_of(one))
@@ -114,7 +116,9 @@ def episode_page(tally: Tally, description: Description, command: str, exercised
     if not tally.restores:
         lines += ["Not exercised: no life was restored from recovery data.", ""]
     for one in tally.failures:
-        lines += [f"## Episode {one.number}: {one.first.kind[0]}", "", f"{one.verdict}. {cell(one.first.said)}", ""]
+        noticed = f". Noticed {cell(one.first.when)}" if one.first.when else ""
+        said = f"{one.verdict}. {cell(one.first.said)}{noticed}"
+        lines += [f"## Episode {one.number}: {one.first.kind[0]}", "", said, ""]
         lines += ["```", *steps_of(one), "```", ""]
     return "\n".join(lines)
 

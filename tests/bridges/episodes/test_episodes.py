@@ -28,7 +28,7 @@ from conformance.ports import JobOver, JobStatus, Outcome, UnusableImplementatio
 from conformance.ports.episodes import Description, Output, Promises, UserPlace
 from conformance.ports.registry import registered_names
 from conformance.reporting import episode_lines, episode_page
-from conformance.scenarios import Step
+from conformance.scenarios import Scenario, Step, encode_scenario
 from conformance.system.termination import as_ctrl_c
 from tests.bridges.episodes.tiny import command, tiny
 
@@ -369,6 +369,35 @@ def test_evidence_that_was_kept_is_still_there_when_the_command_has_ended(
     with pytest.raises(SystemExit):
         main(["episodes", "it"])
     assert [one.name for one in tmp_path.rglob("episode-0007")] == ["episode-0007"] * kept
+
+
+def test_a_finding_says_in_which_life_and_at_which_step(tmp_path: Path) -> None:
+    with tiny("two-phase", "crashes") as engine:
+        of = Episodes(engine, tmp_path)
+        settings = EpisodeConfig(knobs={"every": 1}, promises=of.description.promises)
+        made = steps.supply(0, 13), _IDLE, steps.kill(), steps.start_again(1, 0), steps.supply(0, 13), _IDLE
+        first = of.run(Episode(settings, made), tmp_path / "kept")
+        later = of.run(Episode(settings, made[:-1]))
+    assert first.when == 'in life 1 (life-1.log), at step 6 of episode.json: ["settle", "idle"]'
+    said = (tmp_path / "kept" / "finding.txt").read_text("utf-8")
+    assert said == f"{first.slug}: {first.said}\nNoticed {first.when}.\n"
+    assert later.when == 'in life 1 (life-1.log), after the last step of episode.json: ["settle", "over"]'
+    failure = Failure(0, LARGE, first, tmp_path)
+    tally = Tally(failures=[failure])
+    assert f"  noticed {first.when}" in list(episode_lines(tally))
+    assert "Noticed in life 1" in episode_page(tally, DESCRIPTION, "conformance episodes x", [])
+
+
+@pytest.mark.parametrize("name", ["replay", "shrink"])
+def test_a_kept_episode_is_no_scenario_of_the_suite(
+    name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "an episode.json"
+    file.write_text(encode_scenario(Scenario("episode", LARGE.config, LARGE.steps)), "utf-8")
+    with pytest.raises(SystemExit) as ended:
+        main([name, str(file)])
+    assert ended.value.code == 2
+    assert f"conformance episodes ADAPTER --again '{file}'" in "".join(capsys.readouterr().err.split("\n"))
 
 
 def test_a_kept_episode_is_run_again(tmp_path: Path) -> None:
