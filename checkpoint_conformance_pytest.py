@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import distribution
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from urllib.parse import urlparse
 from urllib.request import url2pathname
 
 import pytest
 
 _OURS = ("conformance", "strategies", "reference_impl")
+_REWRITTEN = "conformance.suite"
+"""Where our tests are: pytest may rewrite their assertions."""
 PROFILES = ("quick", "default", "nightly", "soak")
 _OPTIONS_OF_XDIST = ("-n", "--numprocesses", "--dist")
 
@@ -69,11 +74,38 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("conformance_implementation", "as --implementation, one per line", type="linelist", default=[])
 
 
-def pytest_load_initial_conftests(args: list[str]) -> None:
-    """Say what to install for several processes, before pytest says only that it does not know their options.
+class _AsWritten(MetaPathFinder):
+    """Finds the modules of our packages in front of pytest, so that it rewrites no assertion in them.
+
+    pytest rewrites all packages of a distribution that has a plugin. Known bugs are copies of our packages with a few
+    changed lines, and need the loader of Python, which can return the source.
+    """
+
+    def __init__(self) -> None:
+        self._beside = Path(__file__).resolve().parent
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return where a module of ours is. Return None for all others, also for those of a user with our names."""
+        if fullname.partition(".")[0] not in _OURS or f"{fullname}.".startswith(f"{_REWRITTEN}."):
+            return None
+        found = PathFinder.find_spec(fullname, path, target)
+        ours = found is not None and found.origin and Path(found.origin).resolve().is_relative_to(self._beside)
+        return found if ours else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
+    """Leave the assertions in our packages as they are, from before the first conftest.py that imports them.
+
+    Say what to install for several processes, before pytest says only that it does not know their options.
 
     Raises: pytest.UsageError.
     """
+    finder = _AsWritten()
+    sys.meta_path.insert(0, finder)
+    early_config.add_cleanup(lambda: sys.meta_path.remove(finder) if finder in sys.meta_path else None)
     asked = any(one.startswith("conformance.suite") for one in args) and any(
         one.startswith(_OPTIONS_OF_XDIST) for one in args
     )
@@ -102,7 +134,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     for name in _OURS:
         _check_home(name)
-    pytest.register_assert_rewrite("conformance.suite")
+    pytest.register_assert_rewrite(_REWRITTEN)
     from conformance.suite.run import ConformancePlugin
 
     config.pluginmanager.register(ConformancePlugin(config), "checkpoint-conformance-run")

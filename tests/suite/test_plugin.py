@@ -9,9 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+import checkpoint_conformance_pytest
 from conformance.suite.run import _limits
 from tests.by_default import one_of
 
@@ -245,6 +247,53 @@ def test_with_our_options_both_paths_and_the_cure_are_named(module, foreign):
     assert "--import-mode=importlib" in done.stderr
     cured = run(foreign, "--import-mode=importlib", *options)
     assert cured.returncode == 0, cured.stdout + cured.stderr
+
+
+REWRITTEN = """\
+import sys
+
+import pytest
+
+pytest.register_assert_rewrite("conformance", "reference_impl", "strategies")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def loaders():
+    kinds = {
+        name: type(module.__loader__).__name__
+        for name, module in sys.modules.items()
+        if name.partition(".")[0] in ("conformance", "reference_impl", "strategies")
+    }
+    rewritten = {name for name, kind in kinds.items() if kind == "AssertionRewritingHook"}
+    assert "reference_impl" in kinds and "conformance.suite.test_conformance" in rewritten
+    assert {name for name in rewritten if not name.startswith("conformance.suite")} == set()
+"""
+
+
+@pytest.mark.parametrize(
+    "more", [pytest.param((), id="one process"), pytest.param(("-n", "2"), id="workers", marks=pytest.mark.slow)]
+)
+def test_pytest_rewrites_only_our_tests_as_when_the_suite_is_installed(more, tmp_path):
+    """pytest rewrites the packages of every distribution with a plugin, except those of an editable installation."""
+    (tmp_path / "conftest.py").write_text(REWRITTEN)
+    options = ("--component", "deque", "--conformance-profile", "quick", "--conformance-ctrf", "ctrf.json")
+    done = run(tmp_path, *SUITE, "--implementation", "known-bug:B-D3", *options, *more)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "INTERNALERROR" not in done.stdout + done.stderr
+    assert "known-bug:B-D3: FAILED." in done.stdout, "the causes of a failure need the source of the reference"
+    counts = json.loads((tmp_path / "ctrf.json").read_text())["results"]["summary"]
+    assert counts["failed"] > 0
+
+
+def test_what_finds_our_packages_is_there_for_one_run_only():
+    before = list(sys.meta_path)
+    cleanups: list[Any] = []
+    config: Any = SimpleNamespace(add_cleanup=cleanups.append)
+    checkpoint_conformance_pytest.pytest_load_initial_conftests(config, [])
+    assert sys.meta_path[1:] == before
+    for one in cleanups:
+        one()
+    assert sys.meta_path == before
 
 
 def test_the_plugin_imports_nothing_of_ours_until_it_is_asked(tmp_path):

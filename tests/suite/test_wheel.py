@@ -90,6 +90,16 @@ def test_the_suite_runs_from_another_repository(installed, tmp_path):
 
 
 @pytest.mark.slow  # it needs a wheel that is installed
+def test_a_property_that_fails_is_told_and_written(installed, tmp_path):
+    options = ("--component", "deque", "--conformance-profile", "quick", "--conformance-ctrf", "ctrf.json")
+    told = run(installed / "pytest", "--pyargs", "conformance.suite", "--implementation", "known-bug:B-D3", *options,
+               cwd=tmp_path, code=1)  # fmt: skip
+    assert "known-bug:B-D3: FAILED." in told
+    assert (tmp_path / "conformance-reports" / "index.html").is_file()
+    assert '"failed"' in (tmp_path / "ctrf.json").read_text()
+
+
+@pytest.mark.slow  # it needs a wheel that is installed
 def test_the_wheel_holds_all_that_is_needed(installed, tmp_path):
     told = run(installed / "conformance", "check", "--scenarios", "200", cwd=tmp_path)
     assert "reference: conforms." in told
