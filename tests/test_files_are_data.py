@@ -118,6 +118,22 @@ def test_a_campaign_of_ones_own_is_continued_with_the_line_that_it_ended_with(tm
     assert run(*command[1:], "--runner", "inline") == 0
 
 
+def test_once_a_campaign_has_ended_resume_asks_for_no_more_than_report(tmp_path, capsys):
+    """A script that resumes a campaign every night does not know when it has ended."""
+    fails, conforms = "tests.implementations:NothingToMake", "tests.implementations:With"
+    plan = make_plan("x", ["reference", conforms, fails], ["subpartition"], scenarios=8, budget=0)
+    start(folder := tmp_path / "c", plan, Inline())
+    (beside := tmp_path / "none-fails").mkdir()
+    start(beside, make_plan("x", ["reference", conforms], ["subpartition"], scenarios=8, budget=0), Inline())
+    assert run("campaign", "resume", str(beside)) == 0
+    asked = []
+    for command in ("report", "resume"):
+        assert run("campaign", command, str(folder)) == 2
+        asked.append(shlex.split(capsys.readouterr().err.splitlines()[-1])[4:])
+    assert asked == [["--implementation", fails]] * 2
+    assert run("campaign", "resume", str(folder), "--implementation", fails, "--implementation", conforms) == 3
+
+
 @pytest.mark.parametrize(
     "name",
     ["reference", "reference-in-memory", "known-bug:B-01", "legal-variant:V-G1", "flink-component",

@@ -147,16 +147,21 @@ def resume(
     `chosen`: those implementations of the plan that are not built in. The caller must name them, since
     the plan is a file, which does not decide what runs.
 
-    The result is the same as without the stop, byte for byte. If the campaign already has a result, it is returned. A
-    goal in minutes starts again from zero. Raises: the errors of `start`; CampaignError if the code has changed and
-    `accept_changed_code` is False; NotChosen if an implementation is neither built in nor chosen.
+    The result is the same as without the stop, byte for byte. If the campaign already has a result, it is returned, and
+    nothing needs to be chosen, since nothing is run. A goal in minutes starts again from zero. Raises: the errors of
+    `start`; CampaignError if the code has changed and `accept_changed_code` is False; NotChosen if an implementation is
+    neither built in nor chosen.
     """
     folder = Path(folder)
     plan = files.read_plan(folder, runner.names.components)
-    check_chosen(plan.implementations, chosen, str(folder / files.PLAN))
     with held(folder):
-        if (folder / files.RESULT).exists():
-            return load(folder, runner.names.components)
+        result = load(folder, runner.names.components) if (folder / files.RESULT).exists() else None
+        if (
+            result is None or result.plan.implementations != plan.implementations
+        ):  # or else one of the files was changed
+            check_chosen(plan.implementations, chosen, str(folder / files.PLAN))
+        if result is not None:
+            return result
         files.tidy(folder)
         _check_code(folder, code_of(plan, runner.names), accept_changed_code)
         make_folder(files.own(folder, files.WAVES))
