@@ -128,6 +128,10 @@ def start(
         except RunnerUnavailable:
             files.give_up(folder)
             raise
+        except KeyboardInterrupt:
+            if not (folder / files.PLAN).exists():
+                raise  # there is nothing to go on with
+            raise CampaignInterrupted(_before("ran a block", folder, plan)) from None
         except NotWritten as error:
             if error.cure is not None or not (folder / files.PLAN).exists():
                 raise
@@ -162,11 +166,14 @@ def resume(
             check_chosen(plan.implementations, chosen, str(folder / files.PLAN))
         if result is not None:
             return result
-        files.tidy(folder)
-        _check_code(folder, code_of(plan, runner.names), accept_changed_code)
-        make_folder(files.own(folder, files.WAVES))
-        waves.tidy(folder)
-        return _run(folder, plan, runner, progress, clock)
+        try:
+            files.tidy(folder)
+            _check_code(folder, code_of(plan, runner.names), accept_changed_code)
+            make_folder(files.own(folder, files.WAVES))
+            waves.tidy(folder)
+            return _run(folder, plan, runner, progress, clock)
+        except KeyboardInterrupt:
+            raise CampaignInterrupted(_before("went on", folder, plan)) from None
 
 
 def reduce(
@@ -305,11 +312,17 @@ def finish(
     return result
 
 
+def _before(what: str, folder: Path, plan: Plan) -> str:
+    return f"The campaign was interrupted before it {what}. Continue with: {resume_command(folder, plan)}"
+
+
 def _kept(folder: Path, plan: Plan, course: Course, goes_on: str) -> str:
     return f"{_committed(folder, course)} Continue with: {resume_command(folder, plan, goes_on)}"
 
 
 def _committed(folder: Path, course: Course) -> str:
     done = course.committed
+    if not done:
+        return "No block was committed, and there is no result yet."
     blocks = "1 block was" if done == 1 else f"{done} blocks were"
     return f"{blocks} committed, and {'is' if done == 1 else 'are'} in {folder / files.WAVES}; there is no result yet."

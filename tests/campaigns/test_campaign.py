@@ -18,6 +18,7 @@ from conformance.campaigns import (
     causes_of,
     load,
     make_plan,
+    resume,
     rounds,
     start,
     status,
@@ -239,13 +240,32 @@ def test_ctrl_c_says_where_the_blocks_lie(tmp_path, monkeypatch):
         load(tmp_path / "c")
 
 
+def test_ctrl_c_before_the_first_block_says_how_to_continue(tmp_path, monkeypatch):
+    """To look at the code of an implementation that runs apart takes a while."""
+
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    plan, folder = make_plan("e", NAMES[:1], ["deque"], scenarios=1), tmp_path / "c"
+    message = r"before it (ran a block|went on)\. Continue with: conformance campaign resume "
+    with monkeypatch.context() as patch:
+        patch.setattr("conformance.campaigns.campaign.code_of", interrupted)
+        for go in (lambda: start(folder, plan, Inline()), lambda: resume(folder, Inline())):
+            with pytest.raises(CampaignInterrupted, match=message):
+                go()
+        patch.setattr("conformance.campaigns.files.write", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            start(tmp_path / "nothing", plan, Inline())
+    assert resume(folder, Inline()).plan == plan
+
+
 def test_an_interrupt_ends_the_workers(tmp_path):
     def watch(state):
         raise KeyboardInterrupt
 
     plan = make_plan("i", NAMES, ["gate"], scenarios=2_000, block=20)
     before = children()
-    with pytest.raises(CampaignInterrupted, match="0 blocks were committed"):
+    with pytest.raises(CampaignInterrupted, match="No block was committed"):
         start(tmp_path / "c", plan, Processes(2), watch)
     assert children() <= before
 
