@@ -139,7 +139,8 @@ def standing(
 
 def load_known_failures(path: Path, components: Components = COMPONENTS) -> tuple[KnownFailure, ...]:
     """Read a list. Raises: SchemaError for a wrong file, an unknown property, or a scenario that cannot be read."""
-    file = read_toml(path, _File, f"the fields are {', '.join(one.encode_name for one in fields(_Entry))}")
+    names = ", ".join(one.encode_name for one in fields(_Entry))
+    file = read_toml(path, _File, f"each entry begins with [[failure]]; its fields are {names}")
     return tuple(_known(path, number, entry, components) for number, entry in enumerate(file.failure, start=1))
 
 

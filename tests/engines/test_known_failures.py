@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -116,6 +118,10 @@ def test_only_what_concerns_the_components_at_hand_is_replayed(tmp_path):
         (('ticket = "OURS-1"\n', ""), "missing required field `ticket`"),
         (('"orphaned"', '"unlucky"'), "Invalid enum value 'unlucky'"),
         (("reason", "because"), "unknown field `because`"),
+        (
+            ("[[failure]]", "[[known]]"),
+            "each entry begins with [[failure]]; its fields are property, component, class, ",
+        ),
         (("a-newer-timeoutable-barrier", "a-newer-barrier"), "failure 1: there is no property"),
         (("replaced.json", "nowhere.json"), "nowhere.json cannot be read"),
     ],
@@ -125,6 +131,17 @@ def test_a_wrong_list_is_reported_in_words(change, said, tmp_path):
         load_known_failures(listed(tmp_path, ENTRY.replace(*change)))
     assert "known.toml" in str(caught.value)
     assert said in str(caught.value)
+
+
+def test_the_entry_in_the_documents_can_be_read(tmp_path):
+    root = Path(__file__).parents[2]
+    (entry,) = re.findall(r"```toml\n(.*?)```", (root / "docs" / "pytest.md").read_text(encoding="utf-8"), re.DOTALL)
+    scenario = tmp_path / tomllib.loads(entry)["failure"][0]["scenario"]
+    scenario.parent.mkdir()
+    scenario.write_bytes((root / "tests" / "corpus" / "B-D3.json").read_bytes())
+    (known,) = load_known_failures(listed(tmp_path, entry))
+    assert known.concerns("my_adapter:MyEngine", "deque")
+    assert known.signatures(find_implementation("known-bug:B-D3"))
 
 
 def test_a_scenario_of_another_component_is_reported(tmp_path):
