@@ -21,14 +21,15 @@ __all__ = ["COMPONENT", "CoordinatorScenarioConfig", "holding_rules", "result_ru
 
 class CoordinatorScenarioConfig(WithFaults, frozen=True, forbid_unknown_fields=True):
     """`concurrent`: how many checkpoints may be in progress at a time, besides a savepoint. `most_turns`: while so many
-    turns wait for the main thread, other threads queue none; 0: there is no limit. The other fields are those of the
-    coordinator."""
+    turns wait for the main thread, other threads queue none; 0: there is no limit. `base`: the first checkpoint has the
+    next id. The other fields are those of the coordinator."""
 
     parallelism: Annotated[int, Meta(ge=1, le=MOST_SUBTASKS)] = 1
     sources: bool = False
     concurrent: Annotated[int, Meta(ge=1, le=3)] = 1
     checkpointing: bool = True
     most_turns: Annotated[int, Meta(ge=0, le=100)] = 0
+    base: Annotated[int, Meta(ge=0, le=2**53)] = 0
     interleaving: Literal["whole"] = "whole"
     faults: bool = False
 
@@ -54,6 +55,8 @@ COMPONENT = Component(
         CoordinatorScenarioConfig(1, sources=True),
         CoordinatorScenarioConfig(2, sources=True),
         CoordinatorScenarioConfig(2, sources=True, concurrent=2),
+        CoordinatorScenarioConfig(2, concurrent=2, base=8),
+        CoordinatorScenarioConfig(2, concurrent=2, base=2**31 - 2),
         CoordinatorScenarioConfig(2, checkpointing=False),
         CoordinatorScenarioConfig(2, concurrent=2, faults=True),
         CoordinatorScenarioConfig(2, sources=True, faults=True),
@@ -61,7 +64,7 @@ COMPONENT = Component(
     port_config=_port_config,
     restored_config=lambda config, ledger: ledger.config,
     make_ledger=lambda config, capabilities: Ledger(
-        _port_config(config), config.concurrent, config.most_turns, config.can_fail(CoordinatorPort)
+        _port_config(config), config.concurrent, config.most_turns, config.can_fail(CoordinatorPort), config.base
     ),
     needs=_needs,
     steps=tuple(STEPS.all),
@@ -86,7 +89,7 @@ COMPONENT = Component(
         "failures": Bound(
             ("fail_attempt", "fail_attempt_only", "lose_event", "lose_reply", "lose_report", "fail_job"), 0
         ),
-        "hooks": Bound(("barrier_with_report",), 0),
+        "hooks": Bound(("barrier_with_report", "barrier_that_fails_with_report"), 0),
         "refusals": Bound(("fail_cut", "barrier_that_fails"), 0),
         "rare": Bound(
             (

@@ -80,14 +80,15 @@ class Ledger(PortLedger):
     )  # fmt: skip
 
     def __init__(
-        self, config: CoordinatorConfig, concurrent: int = 1, most_turns: int = 0, can_fail: Places | None = None
-    ) -> None:
+        self, config: CoordinatorConfig, concurrent: int = 1, most_turns: int = 0, can_fail: Places | None = None,
+        base: int = 0,
+    ) -> None:  # fmt: skip
         super().__init__(can_fail)
         self.turns = Turns(most_turns)
         self.concurrent = concurrent
         """How many checkpoints may be in progress at a time. One savepoint may be in progress besides."""
-        self.newest = 0
-        """The id of the newest checkpoint."""
+        self.newest = base
+        """The id of the newest checkpoint, or one less than that of the first one."""
         zeros = (0,) * MOST_SUBTASKS
         self.points = [Point(NO_CHECKPOINT, zeros, zeros, zeros, zeros, ())]
         """What the job can be restored from: the beginning or the newest checkpoint, and the newest savepoint."""
@@ -512,6 +513,11 @@ class Ledger(PortLedger):
         checkpoint = self.checkpoints.get(number)
         if checkpoint is not None and checkpoint.parts.get(subtask) is not None:
             checkpoint.reported_in_snapshot.append(subtask)
+
+    def barrier_that_fails_with_report(self, subtask: int, attempt: int, number: int) -> None:
+        """Notes that the operator of a subtask sends a report in its snapshot, which fails then."""
+        self.report(subtask, attempt)
+        self.pass_barrier(subtask, attempt, number)
 
     def notify_aborted(self, subtask: int, attempt: int, number: int) -> None:
         """Notes that a task was notified that a checkpoint was aborted: it will ignore its barrier."""

@@ -53,19 +53,34 @@ SCALED_TO_TWO = (
 """Leads to a job with two subtasks that was restored from a checkpoint of three."""
 SCALED_UP = (*STORED, fail(), restore(1, 3), run(0, 0), turn(), run(1, 0), turn(), run(2, 0), turn())
 """Lead to a job that was restored from it with another parallelism."""
-_ASKED = (*_READY, trigger(1, "checkpoint"), turn(), deliver(0, 0), deliver(1, 0), *_ANSWERED)
+
+
+def _asked(number: int) -> tuple[Operands, ...]:
+    return (*_READY, trigger(number, "checkpoint"), turn(), deliver(0, 0), deliver(1, 0), *_ANSWERED)
+
+
+_ASKED = _asked(1)
 _EVENTS = (send(0, 0), send(1, 0), turn(), turn())
 CUT = (*_ASKED, *_cut_and_injected(1), *_EVENTS)
 """Leads to a checkpoint whose barriers have left, and to events that are held back for it."""
 OVERLAPPING = (*CUT, barrier(0, 0, 1), arrive(0, 0), turn(), trigger(2, "savepoint"), turn())
 """Leads to a savepoint that begins while one subtask has taken its snapshot of a checkpoint and the other has not."""
-HELD_TWICE = (
-    *_ASKED, *_cut_and_injected(1), trigger(2, "checkpoint"), trigger(2, "savepoint"), turn(), deliver(0, 0),
-    deliver(1, 0), *_ANSWERED, *_cut_and_injected(2), *_EVENTS,
-)  # fmt: skip
+
+
+def _held_twice(first: int) -> tuple[Operands, ...]:
+    next_one = first + 1
+    return (
+        *_asked(first), *_cut_and_injected(first), trigger(next_one, "checkpoint"), trigger(next_one, "savepoint"),
+        turn(), deliver(0, 0), deliver(1, 0), *_ANSWERED, *_cut_and_injected(next_one), *_EVENTS,
+    )  # fmt: skip
+
+
+HELD_TWICE = _held_twice(1)
 """Leads to events that two checkpoints hold back."""
 ONE_OF_TWO_ABORTED = (*HELD_TWICE, abort(2), turn(), turn())
 """Leads to events that one of these checkpoints still holds back."""
+TEN_ABORTED = (*_held_twice(9), abort(10), turn(), turn())
+"""Leads to the same, with ids of which the older one comes later as a text."""
 DISTURBED = (*CUT, fail_trigger(), turn())
 """Leads to a checkpoint in progress while another one has failed before it began."""
 JOINED = (
@@ -110,6 +125,6 @@ ONE_FINISHED = (
 )  # fmt: skip
 """Leads to a savepoint that completed without a subtask that had finished."""
 PREFIXES = (
-    CUT, OVERLAPPING, HELD_TWICE, ONE_OF_TWO_ABORTED, DISTURBED, ASKED_AGAIN, JOINED, JOINED_TWICE, LOST, SUBSUMING,
-    AWAITING, OUTRUN, CUT_AND_RESTARTED, STALE, STORED, SCALED_DOWN, SCALED_UP, SCALED_TO_TWO, ONE_FINISHED,
+    CUT, OVERLAPPING, HELD_TWICE, ONE_OF_TWO_ABORTED, TEN_ABORTED, DISTURBED, ASKED_AGAIN, JOINED, JOINED_TWICE, LOST,
+    SUBSUMING, AWAITING, OUTRUN, CUT_AND_RESTARTED, STALE, STORED, SCALED_DOWN, SCALED_UP, SCALED_TO_TWO, ONE_FINISHED,
 )  # fmt: skip

@@ -16,6 +16,7 @@ from conformance.ports import (
     GlobalFailoverTriggered,
     TaskFailoverTriggered,
     TicketEnded,
+    TurnQueued,
 )
 
 RULES = Rules[Ledger]("coordinator")
@@ -39,13 +40,17 @@ def no_turn_of_the_main_thread_fails(ledger: Ledger, seen: Seen[None]) -> Judgem
     )
 
 
-@rule(steps.turn, invariant="CP17")
-def a_repeated_acknowledgement_changes_nothing(ledger: Ledger, seen: Seen[None]) -> Judgement:
+@rule(steps.turn, steps.acknowledge_again, steps.acknowledge_unknown, invariant="CP17")
+def a_repeated_acknowledgement_changes_nothing(ledger: Ledger, seen: Seen[None, *tuple[int, ...]]) -> Judgement:
     """An acknowledgement that arrives twice, late, or for a checkpoint that nobody knows causes nothing but the release
-    of events: no result, no failover, no notification of the coordinator."""
-    if ledger.turns.current != REPEATED:
+    of events: no result, no failover, no notification of the coordinator; neither at once nor in the turn that it
+    queues."""
+    arrives = bool(seen.operands)
+    if not arrives and ledger.turns.current != REPEATED:
         return False
     for signal in seen.signals:
+        if arrives and type(signal) is TurnQueued:
+            continue
         if type(signal) is not EventTransmitted:
             caused = _DONE.get(type(signal), "a word to the coordinator")
             return Broken(FailureClass.PROTOCOL, "a repeated acknowledgement changes nothing", f"it caused {caused}")

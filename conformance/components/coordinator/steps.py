@@ -287,7 +287,14 @@ def barrier_that_fails(
     return port.barrier(subtask, attempt, checkpoint, False, ())
 
 
-BARRIERS = (barrier, barrier_with_report, barrier_that_fails)
+@step("task", LIVE, when=barriers, begin=Ledger.barrier_that_fails_with_report, weight=1)
+def barrier_that_fails_with_report(
+    port: CoordinatorPort, ledger: Ledger, subtask: int, attempt: int, checkpoint: int
+) -> Answer[None]:
+    return port.barrier(subtask, attempt, checkpoint, False, (ledger.next_report(subtask, attempt),))
+
+
+BARRIERS = (barrier, barrier_with_report, barrier_that_fails, barrier_that_fails_with_report)
 
 
 def unnotified(ledger: Ledger) -> Sequence[tuple[int, int, int]]:
