@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,7 +15,9 @@ from msgspec.structs import replace
 from building.flink_pipeline import EPISODES, PROBE, SETTINGS, SPLITS, Episode, chain, main, read, report, run
 from building.flink_probe import lines, wrong
 from conformance.bridges.flink import FlinkPipeline, flink_pipeline, releases
-from conformance.bridges.flink.releases import PIPELINES
+from conformance.bridges.flink.implementation import PIPELINE_MEMORY
+from conformance.bridges.flink.releases import PIPELINES, find_jars
+from conformance.bridges.flink.shim import command, compiled, find_jdk
 from conformance.bridges.jsonl.protocol import Call
 from conformance.components import COMPONENTS
 from conformance.components.pipeline.config import make
@@ -311,6 +315,30 @@ def test_a_job_master_says_what_it_has_restored(jvms, release):
     signals = [signal for one in run.entries if one.outcome for signal in one.outcome.signals]
     restarts = [one.checkpoint for one in signals if isinstance(one, JobRestarted)]
     assert restarts == [0, 0, 1, 1, 2]
+
+
+def said_by(name, release, folder, *arguments):
+    """Runs a class that calls the adapter from inside its package, and returns the lines that it has printed."""
+    skip_without(release)
+    class_path = os.pathsep.join(map(str, (compiled(release, PIPELINES), *find_jars(release))))
+    source = Path(__file__).with_name(f"{name}.java")
+    subprocess.run([find_jdk()[1], "-cp", class_path, "-d", str(folder), str(source)], check=True)
+    properties = {
+        "java.io.tmpdir": str(folder), "conformance.opening.micros": "1000", "conformance.counting.nanos": "1000"
+    }  # fmt: skip
+    words = command(release, PIPELINES, f"conformance.flink.pipeline.{name}", PIPELINE_MEMORY, str(folder), properties)
+    return subprocess.run([*words, *arguments], check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+@pytest.mark.flink
+@pytest.mark.parametrize("release", PIPELINES.releases)
+def test_a_cluster_without_one_of_its_workers_is_given_to_no_job(release, tmp_path):
+    config = msgspec.json.encode(make("one edge", 2, JobSettings(recovery=Recovery.RECOVER_FIRST)).job()).decode()
+    assert said_by("LostWorker", release, tmp_path, config) == [
+        "a worker was replaced: the same cluster",
+        "a worker has ended: another cluster",
+        "a worker was not replaced: another cluster",
+    ]
 
 
 @pytest.mark.flink

@@ -3,6 +3,9 @@ package conformance.flink.pipeline;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.WeakHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.IntStream;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.runtime.minicluster.MiniCluster;
@@ -15,6 +18,10 @@ final class Clusters {
     private static final int MOST = 3;
     /** A subtask of each vertex shares a slot with one of each other vertex. */
     private static final int SLOTS = 8;
+    /** So long a worker that was started may take until the cluster knows it. */
+    private static final long THERE_MILLIS = 5_000;
+
+    private static final long LOOK_MILLIS = 3;
 
     private static final Map<String, MiniCluster> CLUSTERS = new LinkedHashMap<>(16, 0.75f, true);
     /** By cluster, the numbers of its workers, and behind them the number of the next one that is started. */
@@ -30,7 +37,11 @@ final class Clusters {
         Configuration options = Options.ofCluster(plan);
         String key = plan.setting("workers") + " " + slots + " " + options;
         MiniCluster cluster = CLUSTERS.get(key);
-        if (cluster == null || !cluster.isRunning()) { // one that has failed is not what the next job is about
+        if (cluster != null && !isWhole(cluster, plan.setting("workers"))) { // that is not what the next job is about
+            drop(cluster);
+            cluster = null;
+        }
+        if (cluster == null) {
             while (CLUSTERS.size() >= MOST) {
                 CLUSTERS.remove(CLUSTERS.keySet().iterator().next()).closeAsync();
             }
@@ -38,6 +49,24 @@ final class Clusters {
             CLUSTERS.put(key, cluster);
         }
         return cluster;
+    }
+
+    /** Whether it has all of its workers. A fatal error ends one of them, and nobody starts another one then. */
+    private static boolean isWhole(MiniCluster cluster, int workers) throws InterruptedException {
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(THERE_MILLIS);
+        try {
+            while (cluster.isRunning()) {
+                long left = end - System.nanoTime();
+                if (cluster.requestClusterOverview().get(left, TimeUnit.NANOSECONDS).getNumTaskManagersConnected()
+                        >= workers) {
+                    return true;
+                }
+                Thread.sleep(LOOK_MILLIS);
+            }
+        } catch (ExecutionException | TimeoutException | IllegalStateException failed) {
+            // It is ending, or so slow that a job would wait.
+        }
+        return false;
     }
 
     /** The next job does not get this one. */

@@ -57,6 +57,7 @@ final class Failures {
     private volatile long struckAt = System.nanoTime() - LATELY_NANOS;
     private volatile int masters;
     private volatile int replaced;
+    private volatile boolean isBroken;
     private volatile CompletableFuture<?> behind = CompletableFuture.completedFuture(null);
     private MiniCluster cluster;
     private JobID id;
@@ -81,7 +82,7 @@ final class Failures {
         return replaced;
     }
 
-    /** Lets nothing strike any more, and waits until workers and job masters have been replaced. The next job has both. */
+    /** Lets nothing strike any more, and waits until workers and job masters have been replaced. */
     void finish() {
         synchronized (this) {
             finished = true;
@@ -89,6 +90,11 @@ final class Failures {
             faults.clear();
         }
         behind.join();
+    }
+
+    /** Whether a worker or a job master that was to be replaced may be missing. */
+    boolean isBroken() {
+        return isBroken;
     }
 
     /** Whether nothing is being replaced. */
@@ -237,6 +243,7 @@ final class Failures {
                 CompletableFuture.runAsync(ThrowingRunnable.unchecked(failing), BEHIND)
                         .exceptionally(
                                 failed -> {
+                                    isBroken = true;
                                     failed.printStackTrace();
                                     return null;
                                 });

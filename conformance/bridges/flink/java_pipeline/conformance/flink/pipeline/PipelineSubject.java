@@ -459,7 +459,9 @@ final class PipelineSubject implements Subject {
         listen();
         boolean live = isLive();
         isReleased = true;
-        if (live) {
+        if (job.failures.isBroken()) { // without a job master nobody would hear that the job is cancelled
+            Clusters.drop(cluster);
+        } else if (live) {
             try {
                 cluster.cancelJob(id).get();
                 cluster.requestJobResult(id).get();
