@@ -343,6 +343,18 @@ def test_a_cluster_without_one_of_its_workers_is_given_to_no_job(release, tmp_pa
 
 @pytest.mark.flink
 @pytest.mark.parametrize("release", PIPELINES.releases)
+def test_what_flink_fails_of_on_its_own_is_not_hidden_by_what_was_suppressed(release, tmp_path):
+    assert said_by("Causes", release, tmp_path) == [
+        "1 made: task",
+        "2 caused: task",
+        "3 with another one suppressed: task",
+        "4 suppressed: java.lang.IllegalStateException: on its own",
+        "5 suppressed by a cause: java.lang.RuntimeException: Flink",
+    ]
+
+
+@pytest.mark.flink
+@pytest.mark.parametrize("release", PIPELINES.releases)
 def test_where_splits_are_is_shown_until_a_source_has_ended(jvms, release):
     """Flink stores nothing of a reader that has finished, and restores it without its splits, if others have not."""
     skip_without(release)

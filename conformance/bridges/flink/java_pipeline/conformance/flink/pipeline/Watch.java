@@ -477,13 +477,15 @@ final class Watch {
         throw new IllegalStateException("nobody has planned the vertex " + vertex.getName());
     }
 
-    /** What was made to fail, if that is among the causes, else everything. */
-    private static String text(ErrorInfo error) {
+    /** What was made to fail, if that is among the causes, else everything. What was suppressed has caused nothing. */
+    static String text(ErrorInfo error) {
         String all = error.getExceptionAsString();
         String made = Failures.MadeToFail.class.getName() + ": ";
-        int at = all.indexOf(made);
-        if (at >= 0) {
-            return all.substring(at + made.length()).split("\n", 2)[0];
+        for (String line : all.split("\n")) {
+            int at = line.startsWith("\t") ? -1 : line.indexOf(made); // frames, and what was suppressed, are indented
+            if (at >= 0) {
+                return line.substring(at + made.length());
+            }
         }
         if (all.contains(": Stop-with-savepoint failed.")) { // a task that has taken its part is told of the abort
             return "stop: " + all;
