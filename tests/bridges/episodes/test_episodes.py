@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import signal
 import subprocess
@@ -146,6 +147,19 @@ def test_a_failure_is_run_again_reduced_and_kept(tmp_path: Path) -> None:
     assert failure.reduction is None
     assert {"episode.json", "finding.txt", "job", "life-0.log"} <= {one.name for one in failure.folder.iterdir()}
     assert any("again in 5 of 5 runs" in line for line in episode_lines(tally))
+
+
+def test_what_is_kept_is_described(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "episodes.md").read_text("utf-8")
+    for kind in COMPONENT.steps:
+        assert f'`["{kind.name}"' in page, kind.name
+    with tiny("cut", "early") as engine:
+        made = steps.supply(0, 5), _IDLE, steps.image(), steps.kill(), steps.start_again(1, 1), steps.supply(0, 34)
+        episode = Episode(EpisodeConfig(knobs={"every": 1}, promises=engine.describe().promises), made)
+        found = Episodes(engine, tmp_path).run(episode, tmp_path / "kept")
+    assert found.slug
+    for one in (tmp_path / "kept").iterdir():
+        assert f"`{re.sub('[1-9]', '0', one.name)}`" in page, one.name
 
 
 @pytest.mark.parametrize(("done", "verdict"), [(0, "seen once, and not run again"), (2, "again in 2 of 2 runs")])
