@@ -8,7 +8,7 @@ from typing import NamedTuple
 from conformance.episodes import steps
 from conformance.episodes.config import MOST_SPLITS, PORTIONS, SINK, EpisodeConfig
 from conformance.ports import Until
-from conformance.ports.episodes import MOST_KEYS, Description
+from conformance.ports.episodes import MOST_KEYS, Description, UserPlace
 from conformance.scenarios import Step
 
 _KEYS = (1, 3, 8, MOST_KEYS)
@@ -20,6 +20,9 @@ _CALLS = (3, 6, len(steps.NTH))
 """Among how many of the smallest numbers of calls one is drawn: some places are called once in a batch."""
 AT_ITS_END = 0.1
 """How often a life reads everything to its end, so that the next one continues after the end."""
+IN_RECOVERY = 0.5
+"""How often the life that follows a death at `notice` dies there, too, at its first call: it begins with a transaction
+to commit, and a death behind that commit shows whether the next life commits it again."""
 
 CHOSEN, STOPPED = 0.3, 0.3
 """How often a life is asked for a checkpoint, and how often it is stopped, with a savepoint or without."""
@@ -50,6 +53,7 @@ def plain(description: Description) -> Episode:
 def draw(description: Description, seed: str) -> Episode:
     """Returns an episode of this adapter, from the text of a seed."""
     random, promises = Random(seed), description.promises
+    another = Random(f"{seed}/in recovery")  # so that an engine without such a place has the episodes that it had
     splits = random.randint(1, min(4, MOST_SPLITS))
     many = range(1, description.most_parallelism + 1)
     config = EpisodeConfig(
@@ -65,6 +69,8 @@ def draw(description: Description, seed: str) -> Episode:
                 place = random.choice(description.places).value
                 nth = random.choice(steps.NTH[: random.choice(_CALLS)])
                 made.append(steps.fault(place, random.choice(("ends", "ends", "throws")), nth))
+                if place == UserPlace.NOTICE and another.random() < IN_RECOVERY:
+                    made.append(steps.fault(place, "ends", 1))
         made += _ending(random, description, splits)
         if promises.images and random.random() < 0.25:
             made.append(steps.image())

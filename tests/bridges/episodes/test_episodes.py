@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace as replace_
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -45,6 +46,22 @@ def test_a_seed_says_which_episode_it_is() -> None:
     assert drawn == [draw(DESCRIPTION, f"a/{number}") for number in range(60)]
     assert {step[0] for one in drawn for step in one.steps} == {kind.name for kind in COMPONENT.steps}
     assert all(COMPONENT.complaint(step) is None for one in drawn for step in one.steps)
+
+
+def test_some_lives_die_at_their_first_commit_after_a_death_before_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit in recovery that is done again by the next life shows only then."""
+    some = replace(DESCRIPTION, places=(UserPlace.COUNT, UserPlace.NOTICE))
+    names, again = [f"a/{number}" for number in range(60)], steps.fault("notice", "ends", 1)
+
+    def deaths(one: Episode) -> int:
+        return sum(step[:2] == ("fault", "notice") and then == again for step, then in pairwise(one.steps))
+
+    drawn = [draw(some, name) for name in names]
+    monkeypatch.setattr("conformance.episodes.drawing.IN_RECOVERY", 0)
+    others = [draw(some, name) for name in names]
+    assert sum(map(deaths, drawn)) > 10 + sum(map(deaths, others))
+    left = [[step for step in one.steps if step != again] for one in drawn]
+    assert left == [[step for step in one.steps if step != again] for one in others], "all else is as it was"
 
 
 def test_nothing_is_drawn_that_was_not_promised() -> None:
