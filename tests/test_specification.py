@@ -14,7 +14,7 @@ import pytest
 
 from conformance.components import COMPONENTS
 from conformance.driver import Kind
-from conformance.ports import known_bugs, legal_variants
+from conformance.ports import CheckpointReason, known_bugs, legal_variants
 from conformance.ports.changes import CATALOGUES
 from conformance.reporting import chapter_file, rules, specification_folder, with_judged, without_judged
 
@@ -27,6 +27,8 @@ LETTERS = {
     "subtask-checkpoint": "T", "writer": "W", "consumer-loop": "M", "task-restore": "E",
     "spill": "K", "drainer": "N", "assignment": "A", "filter": "X", "pipeline": "J",
 }  # fmt: skip
+REASONS = re.compile(rf"`(?:{'|'.join(one.name for one in CheckpointReason)})`")
+"""A reason as Python names it."""
 READ = ("conformance", "reference_impl", "strategies", "tests", "docs")
 ANCHOR = re.compile(r'<a id="([^"]+)"></a>')
 LINK = re.compile(r"\]\((?:([\w-]+\.md))?(?:#([\w-]+))?\)")
@@ -279,3 +281,8 @@ def test_every_transition_is_cited_by_a_test_of_the_reference_or_has_a_reason():
 
 def test_nothing_cites_a_text_that_is_not_here():
     assert [name for name, text in texts() if GONE.search(text)] == []
+
+
+def test_reasons_are_named_as_a_program_writes_them():
+    found = {file.name: REASONS.findall(file.read_text(encoding="utf-8")) for file in FOLDER.glob("*.md")}
+    assert {name: reasons for name, reasons in found.items() if reasons} == {}

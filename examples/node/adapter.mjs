@@ -15,15 +15,6 @@ const FIRST_RECOVERED_SEQUENCE_NUMBER = -(2 ** 31);
 /** Queued behind the last recovered buffer; a poll never hands it out. */
 const END_OF_RECOVERED_STATE = Object.freeze({ type: "end-of-recovered-state" });
 
-/** An error that the port asks for. The suite counts any other exception as a crash. */
-class PortError extends Error {
-  constructor(kind, reason, checkpointReason) {
-    super(reason);
-    this.kind = kind;
-    this.checkpointReason = checkpointReason;
-  }
-}
-
 // ---- elements: the objects of the protocol, as they come ------------------------------------------------------------
 
 const isData = (element) => element.type === "buffer";
@@ -1021,6 +1012,15 @@ const COMPONENTS = {
       release`),
   },
 };
+
+/** An error that the port asks for. The suite counts any other exception as a crash. */
+class PortError extends Error {
+  constructor(kind, reason, checkpointReason) {
+    super(reason);
+    this.kind = kind;
+    this.checkpointReason = checkpointReason;
+  }
+}
 
 /** A request that is wrong; it is answered with `error`. */
 class Refusal extends Error {}

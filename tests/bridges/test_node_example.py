@@ -150,10 +150,10 @@ HELLO = {"type": "hello", "protocol": 4, "suite": "0"}
 OPEN = {"type": "open", "component": "subpartition", "config": {}}
 
 
-def answers_to(*lines: object) -> list[dict[str, object]]:
+def answers_to(*lines: object, adapter: Path = ADAPTER) -> list[dict[str, object]]:
     """Texts are sent as they are, anything else as JSON. The end of stdin follows."""
     text = "".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines)
-    ran = subprocess.run([NODE, str(ADAPTER)], input=text, capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run([NODE, str(adapter)], input=text, capture_output=True, text=True, timeout=60, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
     return [json.loads(line) for line in ran.stdout.splitlines()]
 
@@ -202,6 +202,19 @@ def test_an_exception_is_a_crash_of_the_operation_alone():
     assert outcome["error"]["kind"] == "crashed"
     assert "TypeError" in outcome["error"]["reason"]
     assert polled == {"type": "outcome", "outcome": {"value": None}}
+
+
+def test_the_part_that_is_to_be_copied_needs_nothing_of_the_engine(tmp_path):
+    """The page says so. What it offers is made by classes of the engine; here they are others."""
+    _, part = ADAPTER.read_text(encoding="utf-8").split("// ---- the protocol")
+    own = 'class Subpartition { poll() { throw new PortError("state", "empty"); } release() { this.oops(); } }\n'
+    copied = tmp_path / "own.mjs"
+    copied.write_text(f"{own}// ---- the protocol{part}", encoding="utf-8")
+    calls = [{"type": "call", "call": [name]} for name in ("poll", "release", "frobnicate")]
+    *_, failed, crashed, refused = answers_to(HELLO, OPEN, *calls, adapter=copied)
+    assert failed == {"type": "outcome", "outcome": {"error": {"kind": "state", "reason": "empty"}}}
+    assert "this.oops" in str(crashed["outcome"])
+    assert refused == {"type": "error", "reason": "there is no method frobnicate"}
 
 
 def test_it_ends_at_close_and_reads_no_further():
