@@ -43,6 +43,15 @@ means the operation of that component, a name without one the operation of all c
 FEW_JUDGED = 30
 """In how many scenarios the doctor looks for a capability that is there and not claimed."""
 _FRESH = "The same calls must have the same outcomes on every fresh object."
+_GREETS = "the program was started again and greets "
+_ENDED = tuple(
+    f"the program {how} "
+    for how in ("exited with status", "was ended by", "closed its stdout,", "used more than", "is gone:")
+)
+"""How the text about a program begins that has ended; `conformance.bridges.jsonl` says it."""
+_BROKE = tuple(f"the program {how} " for how in ("answered", "wrote"))
+"""How it begins if the program has broken the protocol."""
+_PAGE = "`conformance docs jsonl-protocol` says what it may be"
 
 
 class Patient:
@@ -123,10 +132,11 @@ class Patient:
                 port = self._program.factory(config)
             except BaseException as error:
                 kind, reason, _ = _error(as_error(error))
-                yield self._wrong(
-                    "configurations", f"The factory made no {self._name} from {shown(config)}: {kind}, {reason}.",
-                    "Make a port from every legal configuration. If a feature is missing, do not claim its capability.",
-                )  # fmt: skip
+                cure = _cure_of_a_program(reason) or (
+                    "Make a port from every legal configuration. If a feature is missing, do not claim its capability."
+                )
+                found = f"The factory made no {self._name} from {shown(config)}: {kind}, {reason}."
+                yield self._wrong("configurations", found, cure)
                 return
             if not isinstance(port, self.component.port):
                 yield self._wrong(
@@ -154,11 +164,19 @@ class Patient:
             self._perform(calls[: len(calls) // 2])  # leaves an object in mid-scenario
             again = self._perform(calls)
             if difference := self.difference(history, again):
-                yield self._unlike(calls, history, difference)
+                yield self._unlike(calls, history, again, difference)
                 return
 
-    def _unlike(self, calls: Sequence[Call], history: list[Happened], difference: str) -> Examined:
-        """Returns the finding if the second run differs from the first: was state left over, or was it chance?"""
+    def _unlike(
+        self, calls: Sequence[Call], history: list[Happened], again: list[Happened], difference: str
+    ) -> Examined:
+        """Returns the finding if the second run differs from the first: was state left over, or was it chance?
+
+        If a program has ended in one of the two, that is the finding: whatever was left over, it must not end."""
+        if ended := next((one for one in (history, again) if _has_ended(one)), None):
+            _, reason, _ = _error(ended[-1].outcome.error)
+            found = f"In one of two runs of the same calls, the program ended. {difference}"
+            return self._wrong("results", found, _cure_of_a_program(reason))
         with in_use(self._make, self._say) as other:
             fresh = perform(self.component, other.components()[self._name], calls, self._say)
         if self.difference(history, fresh) and len(self.histories) == 1:
@@ -174,14 +192,17 @@ class Patient:
     # ---- results -----------------------------------------------------------------------------------------------------
     def _answers(self) -> Iterator[Examined]:
         reported: set[str] = set()
+        has_ended = False
         doubtful: dict[str, Examined] = {}
+        yield from self._without_reason()
         for number, history in enumerate(self.histories):
             operation = str(history[-1].call[0])
-            if not history[-1].ended or operation in reported:
+            if not history[-1].ended or operation in reported or (has_ended and _has_ended(history)):
                 continue
             one = self._unanswered(number)
             if self._was_foreseen(number):
                 reported.add(operation)
+                has_ended = has_ended or _has_ended(history)
                 yield one
             else:
                 doubtful.setdefault(operation, Examined(one.what, f"{one.found} {_DOUBT}", noted=True))
@@ -200,11 +221,24 @@ class Patient:
         missing = [name for name in names if name not in called]
         if missing and not reported:
             yield Examined(f"{self._name}: results", f"No scenario called {', '.join(missing)}.", noted=True)
-        if not reported and not doubtful:
+        if not (reported or doubtful or self.wrong):
             yield self._well(
                 "results", f"{len(names) - len(missing)} of {len(names)} operations were called, in "
                 f"{len(self.scenarios)} scenarios and {self.calls} calls; each returned what its interface says.",
             )  # fmt: skip
+
+    def _without_reason(self) -> Iterator[Examined]:
+        """Yields the finding if an error has no checkpoint reason and must have one: the first of them."""
+        for history in self.histories:
+            for number, (call, outcome) in enumerate(history):
+                error = outcome.error
+                if error is not None and error.kind is ErrorKind.CHECKPOINT and error.checkpoint_reason is None:
+                    yield self._wrong(
+                        "results", f"`{call[0]}` failed at call {number}, {shown(call)}, with an error of kind "
+                        "checkpoint and without a `checkpoint_reason`.",
+                        "Say with an error of kind checkpoint, and with no other, why the checkpoint failed.",
+                    )  # fmt: skip
+                    return
 
     def _was_foreseen(self, number: int) -> bool:
         """Returns whether all earlier results were those of the reference, so that the last call was allowed."""
@@ -222,7 +256,7 @@ class Patient:
             )  # fmt: skip
         found = f"`{operation}` failed at call {len(self.histories[number]) - 1}, {shown(call)}: {reason}."
         wants = _type_name(answer_type(getattr(self.component.port, operation)))
-        cure = f"`{operation}` returns {wants}, or an error of a kind other than crashed."
+        cure = _cure_of_a_program(reason) or f"`{operation}` returns {wants}, or an error of a kind other than crashed."
         if kind == ErrorKind.HUNG:
             cure = f"`{operation}` must return at once: {wants}, or that it waits. No operation may block the program."
         for capability, needed in NEEDED.items():
@@ -379,6 +413,26 @@ def _outcome(outcome: Outcome) -> str:
     if outcome.paused_at is not None:
         return "it waits"
     return shown(outcome) if outcome.error is None or outcome.error.kind not in ENDING else outcome.error.reason
+
+
+def _has_ended(history: Sequence[Happened]) -> bool:
+    """Returns whether a program ended at the last call."""
+    error = history[-1].outcome.error
+    return error is not None and error.kind is ErrorKind.CRASHED and error.reason.startswith(_ENDED)
+
+
+def _cure_of_a_program(reason: str) -> str:
+    """Returns what to do if a program has ended or broken the protocol; empty if this is about a result."""
+    if reason.startswith(_GREETS):
+        return "Greet with the same name, version, capabilities and components at each start."
+    if reason.startswith(_ENDED):
+        return (
+            "The program must go on after each operation: with an outcome of kind crashed if the operation has thrown "
+            "what it should not, and also if something throws later. Its log says why it ended."
+        )
+    if reason.startswith(_BROKE) or (reason.startswith("answered nonsense") and not reason.count(": Expected `")):
+        return f"Correct the line that it writes: {_PAGE}. Nothing else may be written to stdout."
+    return ""
 
 
 def _type_name(type_: Any) -> str:

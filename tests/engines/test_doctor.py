@@ -121,8 +121,15 @@ RELEASE = "    def release(self):\n        self.handles, self.priority = [], 0"
         ([("\n        break", "\n        sys.exit(3)")],
          "close", "The program exited with status 3.", "exit with status 0"),
         ([(POLL, f"print('polling'); {POLL}")],
-         "deque: results", "with 'polling': JSON is malformed",
-         "`poll` returns int or null, or an error of a kind other"),
+         "deque: results", "with 'polling': JSON is malformed", "Nothing else may be written to stdout."),
+        ([(POLL, "sys.exit(5)")],
+         "deque: results", "the program exited with status 5", "The program must go on after each operation"),
+        ([(RESOURCES, "return {'segmants': 0}")],
+         "deque: results", "unknown field `segmants`", "Correct the line that it writes: `conformance docs json"),
+        ([('"version": "1"', '"version": str(os.getpid())')],
+         "deque: configurations", "greets with the version '", "the same name, version, capabilities"),
+        ([('{"error": {"kind": "crashed",', '{"error": {"kind": "checkpoint",'), (POLL, "raise ValueError")],
+         "deque: results", "with an error of kind checkpoint and without a `checkpoint_reason`.", "Say with an error"),
         ([("print(json.dumps(reply), flush=True)", "print(json.dumps(reply) + chr(10) + '[0]', flush=True)")],
          "requests", "wrote a line that answers no request: '[0]", 'Answer {"type":"error"'),
         ([(ITEMS, "return ','.join(map(str, self.handles))")],
@@ -158,6 +165,34 @@ RELEASE = "    def release(self):\n        self.handles, self.priority = [], 0"
 def test_what_is_wrong_is_reported_with_its_cure(patches, what, found, cure, diagnosed):
     one = diagnosed(*patches)
     assert (one.what, found in one.found, cure in one.cure) == (what, True, True), one
+
+
+def patched(command: list[str], *patches: tuple[str, str]) -> list[str]:
+    script = Path(command[1])
+    source = script.read_text()
+    for old, new in patches:
+        assert source.count(old) == 1, f"the program on the page has changed: {old!r}"
+        source = source.replace(old, new)
+    script.write_text(source)
+    return command
+
+
+def test_a_program_that_ends_is_one_finding_whatever_the_operations_were(deque_program):  # noqa: F811
+    command = patched(deque_program, (POLL, "sys.exit(5)"), (ITEMS, "sys.exit(5)"), (RESOURCES, "sys.exit(5)"))
+    (one,) = wrong(partial(JsonLinesImplementation, command))
+    assert one.what == "deque: results"
+
+
+def test_a_program_that_ends_in_the_second_run_only_has_no_state_left_over(deque_program):  # noqa: F811
+    """In the first run of the calls it is the second object of its process: the first one was made and not called."""
+    counted = "globals()['opened'] = globals().get('opened', 0) + 1"
+    ends = f"return sys.exit(5) if opened > 3 else ({POLL[7:]})"
+    command = patched(deque_program, (OPENED, f"{counted}; {OPENED}"), (POLL, ends))
+    (one,) = wrong(partial(JsonLinesImplementation, command))
+    assert one.what == "deque: results"
+    assert one.found.startswith("In one of two runs of the same calls, the program ended. The first call that differs")
+    assert "exited with status 5" in one.found
+    assert one.cure.startswith("The program must go on after each operation")
 
 
 class Loose(With):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+
+from msgspec.structs import asdict
 
 from conformance import __version__
 from conformance.bridges.jsonl.process import ChildProcess, Died, Hung, Record, shortened
@@ -35,6 +38,9 @@ from conformance.system.processes import fate
 
 _LONG = 1 << 16
 """The time to decode an answer of more bytes than this counts as that of the program."""
+_PAIRS = re.compile(rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+"""What is left of a surrogate in JSON when backslashes that stand for themselves, and pairs, are taken out."""
 _EXPECTED: dict[type[Request], type[Reply]] = {
     Hello: Greeting,
     Open: Opened,
@@ -182,9 +188,7 @@ class Client:
         if self._greeting != known:
             self.close()
             now, self._greeting = self._greeting, known
-            raise PortError(
-                ErrorKind.CRASHED, f"the program was started again and greets with {now} instead of {known}"
-            )
+            raise PortError(ErrorKind.CRASHED, f"the program was started again and greets with {_unlike(known, now)}")
 
     def _start(self) -> None:
         record, self._record = self._record, None
@@ -233,8 +237,10 @@ class Client:
         except ValueError as error:
             why = str(error)[:200]  # it may quote the line
             whole = line.strip()
-            if not ((whole.startswith(b"{") and whole.endswith(b"}")) or isinstance(message, Hello)):
+            if not (whole.startswith(b"{") and whole.endswith(b"}")) and not isinstance(message, Hello):
                 why += "; it must write nothing but answers to stdout, each on one line, and its log to stderr"
+            elif _HALF.search(_PAIRS.sub(b"", line)):
+                why = "a text has half of a character, a surrogate without the other one"
             elif why.startswith(("Invalid enum value ", "Invalid value ", "Object contains unknown field ")):
                 why += "; `conformance docs jsonl-protocol` lists the right ones"
             raise Died(f"answered {_name(message)} with {shortened(line)}: {why}") from None
@@ -254,6 +260,13 @@ class Client:
         child.kill()
         self._child = None
         self._lost = str(error)
+
+
+def _unlike(known: Greeting, now: Greeting | None) -> str:
+    """What a second greeting has that is not as in the first."""
+    first, second = asdict(known), {} if now is None else asdict(now)
+    unlike = [one for one in first if first[one] != second.get(one)]
+    return " and ".join(f"the {one} {second.get(one)!r} instead of {first[one]!r}" for one in unlike)
 
 
 def _name(message: Request) -> str:
