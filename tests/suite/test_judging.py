@@ -7,7 +7,8 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import hypothesis
 import pytest
@@ -19,6 +20,7 @@ from conformance.components import COMPONENTS
 from conformance.driver import Program, Violation
 from conformance.engines.replay import ReplayVerdict, read_scenario
 from conformance.ports import Capability, find_implementation
+from conformance.relations import RELATIONS
 from conformance.scenarios import Scenario
 from conformance.suite import judge, state_machine
 from conformance.suite.machine_test import explain
@@ -234,6 +236,16 @@ def test_the_printed_program_can_be_run():
 
 SHORT = "TestMyEngine.settings = settings(TestMyEngine.settings, stateful_step_count=2)"
 """To explain a failure, Hypothesis runs hundreds of other examples, and traces their lines."""
+
+
+def test_the_snippet_with_relations_makes_a_test_for_each_that_applies(monkeypatch):
+    (snippet,) = (one for one in re.findall(r"```py\n(.*?)```", DOCUMENT, re.DOTALL) if "relations(" in one)
+    mine = SimpleNamespace(MyEngine=lambda: find_implementation("reference"))
+    monkeypatch.setitem(cast("dict[str, Any]", sys.modules), "my_adapter", mine)
+    made: dict[str, Any] = {}
+    exec(snippet, made)
+    names = [name for name in dir(made["TestMyFilter"]) if name.startswith("test_")]
+    assert len(names) == len(RELATIONS["filter"])
 
 
 @pytest.mark.slow  # a run of pytest for what documents have
