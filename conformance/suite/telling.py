@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 import textwrap
 from collections.abc import Iterable
 
@@ -21,6 +22,9 @@ WIDTH = 100
 
 FILE = "failing-scenario.json"
 """Where the command writes the scenario. Pipes are not read."""
+
+TO_REPLACE = "replace module:object with yours: the class of this implementation is not found by its name"
+"""What is said behind a command, where its shell reads no further."""
 
 
 def told(found: Replay, implementation: Implementation, assumed: Iterable[Capability]) -> str:
@@ -55,22 +59,30 @@ def steps_told(story: Story) -> list[str]:
 
 def command(scenario: Scenario, implementation: Implementation, assumed: Iterable[Capability]) -> str:
     """Returns the command that writes a scenario to a file and replays it. It is one line, since a tool that shows the
-    message may put something in front of each line."""
+    message may put something in front of each line. If no name leads to the implementation, a comment says so."""
     text = json.dumps(json.loads(encode_scenario(scenario)), separators=(",", ":"))
-    replaying = ["conformance", "replay", FILE, "--implementation", _name(implementation)]
+    name = _name(implementation)
+    replaying = ["conformance", "replay", FILE, "--implementation", name or "module:object"]
     for one in sorted(assumed):
         replaying += ["--assume", one.value]
-    return f"printf %s {shlex.quote(text)} > {FILE} && {shlex.join(replaying)}"
+    to_do = "" if name else f"  # {TO_REPLACE}"
+    return f"printf %s {shlex.quote(text)} > {FILE} && {shlex.join(replaying)}{to_do}"
 
 
-def _name(implementation: Implementation) -> str:
-    """Returns the name by which a command finds an implementation: a registered one, or that of its class."""
+def _name(implementation: Implementation) -> str | None:
+    """Returns the name by which a command finds an implementation: a registered one, or that of its class. None if
+    neither is found, as a class that was made inside a function."""
     try:
         registered = type(find_implementation(implementation.name)).__qualname__ == type(implementation).__qualname__
     except (UnusableImplementation, ValueError, KeyError):
         registered = False
+    if registered:
+        return implementation.name
     kind = type(implementation)
-    return implementation.name if registered else f"{kind.__module__}:{kind.__qualname__}"
+    found: object = sys.modules.get(kind.__module__)
+    for one in kind.__qualname__.split("."):
+        found = getattr(found, one, None)
+    return f"{kind.__module__}:{kind.__qualname__}" if found is kind and kind.__module__ != "__main__" else None
 
 
 def relation_told(relation: Relation, why: str) -> list[str]:

@@ -19,11 +19,12 @@ from hypothesis.stateful import run_state_machine_as_test
 from conformance.components import COMPONENTS
 from conformance.driver import Program, Violation
 from conformance.engines.replay import ReplayVerdict, read_scenario
-from conformance.ports import Capability, find_implementation
+from conformance.ports import Capability, Implementation, find_implementation
 from conformance.relations import RELATIONS
 from conformance.scenarios import Scenario
 from conformance.suite import judge, state_machine
 from conformance.suite.machine_test import explain
+from conformance.suite.telling import TO_REPLACE, command
 from tests.implementations import With
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +39,20 @@ B88 = Program(COMPONENTS["subpartition"], find_implementation("known-bug:B-88"))
 def test_judge_returns_the_verdict_if_every_property_holds():
     scenario = read_scenario(CORPUS / "B-88.json")
     assert judge(scenario, find_implementation("reference")).verdict is ReplayVerdict.FIXED
+
+
+def test_a_class_that_cannot_be_found_by_its_name_is_to_be_replaced_in_the_command():
+    """A class that `type` makes has the module of whoever called it, and only the name that it was given."""
+    found = read_scenario(CORPUS / "B-88.json")
+
+    def named(implementation: Implementation) -> str:
+        return command(found, implementation, ()).partition(" --implementation ")[2]
+
+    assert named(With()) == "tests.implementations:With"
+    made = type("made-here", (With,), {"__module__": "abc"})
+    assert named(made()) == f"module:object  # {TO_REPLACE}"
+    inside = type("With", (With,), {"__module__": "tests.implementations"})  # that name leads to another class
+    assert named(inside()) == f"module:object  # {TO_REPLACE}"
 
 
 def test_judge_refuses_a_component_that_is_not_offered():
