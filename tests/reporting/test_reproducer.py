@@ -15,6 +15,7 @@ from conformance.driver import Program
 from conformance.engines import check, replay
 from conformance.ports import find_implementation
 from conformance.reporting import Report, write_bug_report
+from conformance.reporting.reproducer import VARIABLE
 
 BUG = "known-bug:B-88"
 ADAPTER = f"""
@@ -90,3 +91,10 @@ def test_no_data_file_says_where_the_implementation_came_from(project):
     there = {file.name for file in folder.iterdir() if file.is_file() and "../.." in file.read_text()}
     assert there == {"test_reproduce.py"}
     assert str(project) not in (folder / "test_reproduce.py").read_text()
+
+
+@pytest.mark.parametrize("page", ["tutorial.md", "pytest.md"])
+def test_the_pages_say_that_it_may_be_skipped_and_what_to_set_then(page):
+    text = " ".join((Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8").split())
+    assert "is skipped" in text
+    assert VARIABLE in text
