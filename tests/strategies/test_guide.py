@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import strategies
+from conformance.components import COMPONENTS
 from tests.pages import ROOT, Block, blocks
 
 GUIDE = ROOT / "docs" / "strategies.md"
@@ -59,6 +60,16 @@ def test_the_table_has_every_strategy_with_its_arguments():
         parameters = inspect.signature(getattr(strategies, name)).parameters
         for argument in filter(None, text.split(", ")):
             assert argument.partition("=")[0] in parameters, f"{name}({argument})"
+
+
+def test_the_table_names_the_components_without_faults():
+    (row,) = re.findall(r"(?m)^\| `faults\(component\)` \|(.*)", GUIDE.read_text())
+    for component in COMPONENTS:
+        if f"`{component}`" in row:
+            with pytest.raises(ValueError, match="can fail"):
+                strategies.faults(component)
+        else:
+            strategies.faults(component)
 
 
 @pytest.mark.parametrize("name", ["Texts", "described", "recovered_gate"])
