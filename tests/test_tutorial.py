@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from conformance.reporting.columns import Word
+from conformance.reporting.counts import NOT_PUT_TO_THE_TEST
 from tests.pages import ROOT, Printed, changed, follow
 
 TUTORIAL = ROOT / "docs" / "tutorial.md"
@@ -37,3 +41,9 @@ def test_a_page_that_shows_something_else_is_noticed():
 def test_a_method_that_the_module_does_not_have_is_not_replaced():
     with pytest.raises(AssertionError, match="does not have"):
         changed("class Persister:\n    def stop(self):\n        pass\n", "    def start(self):\n        pass\n")
+
+
+def test_the_page_explains_each_first_word_of_a_line_in_a_pipe():
+    told = re.findall(r"(?m)^\| `([\w-]+)` \|", TUTORIAL.read_text(encoding="utf-8"))
+    words = [Word.FAILED.shown, *(one.value.replace(" ", "-") for one in NOT_PUT_TO_THE_TEST), "counts"]
+    assert sorted(told) == sorted(words)
