@@ -79,8 +79,9 @@ def test_hypothesis_can_choose_the_steps():
     assert run("check", "--component", "deque", "--scenarios", "30", "--engine", "hypothesis") == 0
 
 
-def test_a_crash_alone_is_inconclusive():
+def test_a_crash_alone_is_inconclusive(capsys):
     assert run("check", *SMALL, "--implementation", "tests.implementations:NothingToMake") == 3
+    assert "shortest scenario: no steps: the constructor of the port shows it" in capsys.readouterr().out
 
 
 def test_a_task_that_fails_of_nothing_is_a_violation(capsys):

@@ -10,6 +10,7 @@ import pytest
 from conformance import cli
 from conformance.components import COMPONENTS
 from conformance.ports import known_bugs, legal_variants
+from conformance.reporting.status import worst
 from tests.pages import ROOT, follow
 
 PAGE = ROOT / "README.md"
@@ -34,6 +35,13 @@ def test_what_it_counts_is_there():
     assert f"| components | {len(COMPONENTS)}:" in README
     assert f"| known bugs | {len(list(known_bugs()))} " in README
     assert f"| legal variants | {len(list(legal_variants()))} " in README
+
+
+def test_the_status_that_it_says_wins_is_the_one_that_is_used():
+    (order,) = re.findall(r"74 wins over 2, (2 over \d, \d over \d, and \d over \d)\.", " ".join(README.split()))
+    pairs = [(int(more), int(less)) for more, less in re.findall(r"(\d) over (\d)", order)]
+    assert len(pairs) == 3
+    assert all(worst(pair) == pair[0] for pair in pairs)
 
 
 @pytest.mark.parametrize("snippet", re.findall(r"```python\n(.*?)```", README, re.DOTALL))

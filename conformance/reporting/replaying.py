@@ -14,6 +14,9 @@ from conformance.reporting.episode_reports import again_command
 from conformance.reporting.markdown import Report
 from conformance.reporting.words import step_in_words
 
+NEW = "new"
+"""The operation of a failure that shows when the port is made."""
+
 
 def replay_command(reports: Path, name: str, found: Found) -> str:
     """Return the command that replays a finding of the implementation with this name from its folder in `reports`."""
@@ -28,10 +31,10 @@ def steps_words(found: Found, components: Components = SEARCHED) -> str:
     """Return the steps of the scenario of a finding on one line."""
     scenario = found.scenario
     component = components[scenario.component]
-    return (
-        "; ".join(step_in_words(step, component) for step in scenario.steps)
-        or "no steps: the drain that ends every run shows it"
-    )
+    if not scenario.steps:
+        where = "the constructor of the port" if found.signature[2] == NEW else "the drain that ends every run"
+        return f"no steps: {where} shows it"
+    return "; ".join(step_in_words(step, component) for step in scenario.steps)
 
 
 def assumed_words(name: str, report: Report | None) -> str:
