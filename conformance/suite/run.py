@@ -303,8 +303,11 @@ class ConformancePlugin:
                 yield Remark(f"{name}: relations that do not hold:", tuple(found), few=len(found))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
-        """Print what failed, grouped by likely cause, and a verdict for each implementation; write the page."""
-        if hasattr(self.config, "workerinput"):
+        """Print what failed, grouped by likely cause, and a verdict for each implementation; write the page.
+
+        Nothing is said of tests that were only collected.
+        """
+        if hasattr(self.config, "workerinput") or self.config.option.collectonly:
             return
         terminalreporter.section("conformance")
         results = self._results

@@ -141,6 +141,14 @@ def test_what_does_not_apply_says_why_and_what_was_not_asked_is_reported(tmp_pat
     )
 
 
+def test_with_collect_only_there_are_the_names_of_the_tests_and_no_verdicts(tmp_path):
+    done = run(tmp_path, *SUITE, "--component", "deque", "--conformance-profile", "quick", "--collect-only")
+    assert done.returncode == 0, done.stdout
+    assert "::test_property[reference-deque-" in done.stdout
+    assert "not-tested" not in done.stdout
+    assert "incomplete" not in done.stdout
+
+
 @pytest.mark.slow  # a run of pytest
 def test_a_search_without_its_properties_is_left_out(tmp_path):
     """It would pass although it has found a failure."""
