@@ -28,13 +28,20 @@ def replay_command(reports: Path, name: str, found: Found) -> str:
 
 
 def steps_words(found: Found, components: Components = SEARCHED) -> str:
-    """Return the steps of the scenario of a finding on one line."""
+    """Return the steps of the scenario of a finding on one line, and that the drain shows it if that is certain.
+
+    A failure shows in an operation. If the scenario has no step of this name, it was one of the drain.
+    """
     scenario = found.scenario
     component = components[scenario.component]
     if not scenario.steps:
         where = "the constructor of the port" if found.signature[2] == NEW else "the drain that ends every run"
         return f"no steps: {where} shows it"
-    return "; ".join(step_in_words(step, component) for step in scenario.steps)
+    words = "; ".join(step_in_words(step, component) for step in scenario.steps)
+    _, _, operation = found.signature
+    absent = {one.name for one in component.steps}.difference(step[0] for step in scenario.steps)
+    by_drain = operation in absent and scenario.component != EPISODE  # which has no such drain
+    return f"up to the drain that ends every run and shows it: {words}" if by_drain else words
 
 
 def assumed_words(name: str, report: Report | None) -> str:

@@ -27,12 +27,13 @@ from conformance.engines import Check, Found, KnownFailure, Standing, check
 from conformance.engines.causes import Cause, likely_causes
 from conformance.engines.exercise import Exercise
 from conformance.engines.tally import Failure, Tally
-from conformance.ports import find_implementation
+from conformance.ports import DequeConfig, Item, find_implementation
 from conformance.reporting import Remark, Tried, Verdicts, campaign_verdicts, print_verdicts, tried_in_check
 from conformance.reporting.columns import Word
 from conformance.reporting.console import CarefulConsole
 from conformance.reporting.counts import Counts
 from conformance.reporting.page import Content, page_of
+from conformance.reporting.replaying import steps_words
 from conformance.reporting.screen import LINES
 from conformance.reporting.showing import BELOW
 from conformance.scenarios import Scenario
@@ -81,6 +82,19 @@ def everything_of(name: str, failures: int = 0) -> Tried:
         causes += [Cause((one,), (), ("B-01", "B-02")) for one in found]
         checks.append(Check(Program(component, REFERENCE), tally, tuple(found)))
     return tried_in_check(name, checks, causes)
+
+
+def test_that_a_failure_shows_in_the_drain_is_said_if_no_step_has_its_name():
+    scenario = Scenario("deque", DequeConfig(), (("add", Item(0, 7)), ("poll",)))
+    at = {
+        operation: steps_words(Found(("slug", "lost", operation), "owed", "seen", scenario, 1), COMPONENTS)
+        for operation in ("poll", "resources", "new")
+    }
+    assert at["poll"].endswith("; poll")
+    assert at["new"] == at["poll"]
+    assert at["resources"] == f"up to the drain that ends every run and shows it: {at['poll']}"
+    none = Scenario("deque", DequeConfig(), ())
+    assert steps_words(Found(("slug", "lost", "poll"), "owed", "seen", none, 1), COMPONENTS).startswith("no steps: the")
 
 
 # ---- on a terminal ---------------------------------------------------------------------------------------------------
