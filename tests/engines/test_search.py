@@ -36,7 +36,7 @@ HISTORIES = {
     "barrier-handler": "c6071a6b3caf7ea735dd41d318a9c36427c863449499ca836632ec49170bb734",
     "chain": "6f3e1c6ba0d5d1c41c6f8ab0963fa0fee5e5f7bcc0f25eb6b30db2ae78cd7d78",
     "consumer-loop": "f0fe46ddaac66caa91615a520074fe05fe6f89115761e95eb1400b8ee31be5c4",
-    "coordinator": "4e64ea9e8e1082c4ef0ab2d5d6a8fff2171f628dbfbd9b6b214af658bc73ccfe",
+    "coordinator": "49b54a4bcd508806017f6ed5ef1933548f4cbf81081bf69b21ec2291fe01f8fb",
     "deque": "8ed198bbf68614ffb7476a27e886d27857862697d3d4240d7b38b9de6a902ec8",
     "gate": "e39ed347e54df654e7b268d5eb74f68d6a6d87f8300e4e024d0d678826771e8a",
     "local-channel": "95862505a0084dfdba973b6911898e28bcb7ac4a4393fc5cc2bee0857d9f9dcc",

@@ -431,8 +431,9 @@ def row(part: str, one: Compared) -> list[str]:
     ]  # fmt: skip
 
 
-def report(tried: Sequence[Tried], asked: Mapping[str, int], scenarios: int) -> str:
-    """Return the page. `asked`: by component, how many tries there are in all."""
+def report(tried: Sequence[Tried], asked: Mapping[str, int], scenarios: int, more: Sequence[str] = ()) -> str:
+    """Return the page. `asked`: by component, how many tries there are in all. `more`: those with more seeds."""
+    seeds = f"{SEEDS} each" + (f", {MORE_SEEDS} in {', '.join(f'`{one}`' for one in more)}" if more else "")
     bugs = {one.bug for one in tried}
     missing = sum(asked.values()) - len(tried)
     left = f" {missing:,} more were not tried." if missing else ""
@@ -452,7 +453,7 @@ def report(tried: Sequence[Tried], asked: Mapping[str, int], scenarios: int) -> 
         "# What each part of a search is good for",
         "",
         f"Known bugs that the search found in a later scenario than the {LEAST}th with the seed of the corpus, looked "
-        f"for with other seeds: {SEEDS} each, {MORE_SEEDS} where it matters. Each is looked for as usual, and without "
+        f"for with other seeds: {seeds}. Each is looked for as usual, and without "
         "each part: a prefix is left out, a bias has the declared weights instead, all weights are alike, a manner is "
         "replaced by the others, a habit of threads by the first one. A scenario that a part does not change is the "
         "same in both searches, so both have the same luck. Written by `python -m tests.hunts.ablation`.",
@@ -467,8 +468,8 @@ def report(tried: Sequence[Tried], asked: Mapping[str, int], scenarios: int) -> 
         "*Only with*, *only without*: in how many tries it was found with the part alone, or without it alone. A "
         f"search ends after {scenarios:,} scenarios, and without a part after {TIMES} times those that were needed "
         f"with it; a difference counts as one of {TIMES} times at most, in both directions. *Pays*, *costs*: the "
-        f"bounds of at least {ENOUGH} bugs lie above 1, or below. One line in twenty says so by luck: what goes has "
-        f"been tried with {MORE_SEEDS} seeds.",
+        f"bounds of at least {ENOUGH} bugs lie above 1, or below. One line in twenty says so by luck, so this alone "
+        "lets nothing go (decision 91).",
         "",
         "The manner *mutation* of a portfolio begins with stored scenarios. Those of these bugs are among them, so "
         "what is said of it does not hold for other bugs.",
@@ -498,7 +499,7 @@ def main(
     with kept_over(folder, "ablation", processes) as over:
         tried = list(ablate(asked, over))
     count = Counter(find_known_bug(work.bug).component for work in asked)
-    write_text(file, report(tried, count, scenarios))
+    write_text(file, report(tried, count, scenarios, more))
 
 
 if __name__ == "__main__":

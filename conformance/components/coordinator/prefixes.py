@@ -7,6 +7,7 @@ from conformance.components.coordinator.steps import (
     acknowledge_again,
     arrive,
     barrier,
+    barrier_with_report,
     complete,
     cut,
     deliver,
@@ -110,6 +111,8 @@ AWAITING = (
 waited."""
 OUTRUN = (*_ASKED, *_cut_and_injected(1), abort(1), trigger(2, "checkpoint"), turn(), turn(), deliver(0, 0))
 """Leads to a subtask that was asked for a checkpoint while barriers of the aborted one before are on their way."""
+OPENED = (*_ASKED, *_cut_and_injected(1), abort(1), turn(), turn(), deliver(0, 0), barrier_with_report(0, 0, 1))
+"""Leads to a report of the hooks of a snapshot whose checkpoint holds the gate of the subtask no more."""
 CUT_AND_RESTARTED = (*_ASKED, cut(1), fail_attempt_only(0, 0), restart())
 """Leads to a cut that the main thread has not seen, and to a new attempt whose gate does not know the checkpoint."""
 STALE = (
@@ -126,5 +129,6 @@ ONE_FINISHED = (
 """Leads to a savepoint that completed without a subtask that had finished."""
 PREFIXES = (
     CUT, OVERLAPPING, HELD_TWICE, ONE_OF_TWO_ABORTED, TEN_ABORTED, DISTURBED, ASKED_AGAIN, JOINED, JOINED_TWICE, LOST,
-    SUBSUMING, AWAITING, OUTRUN, CUT_AND_RESTARTED, STALE, STORED, SCALED_DOWN, SCALED_UP, SCALED_TO_TWO, ONE_FINISHED,
+    SUBSUMING, AWAITING, OUTRUN, OPENED, CUT_AND_RESTARTED, STALE, STORED, SCALED_DOWN, SCALED_UP, SCALED_TO_TWO,
+    ONE_FINISHED,
 )  # fmt: skip
