@@ -118,6 +118,7 @@ def test_a_campaign_of_ones_own_is_continued_with_the_line_that_it_ended_with(tm
     assert run(*command[1:], "--runner", "inline") == 0
 
 
+@pytest.mark.slow  # two campaigns and four commands
 def test_once_a_campaign_has_ended_resume_asks_for_no_more_than_report(tmp_path, capsys):
     """A script that resumes a campaign every night does not know when it has ended."""
     fails, conforms = "tests.implementations:NothingToMake", "tests.implementations:With"

@@ -74,7 +74,8 @@ def read_a_large_record(make):
 
 
 def pid_of(flink) -> int:
-    return flink.client._child._started.pid
+    pid: int = flink.client._child._started.pid
+    return pid
 
 
 def folder_of(flink) -> Path:

@@ -221,7 +221,7 @@ class _Few(Episodes):
 def test_an_adapter_whose_plain_run_fails_is_accused_itself(tmp_path: Path) -> None:
     (tmp_path / "plain-run-0").mkdir()
     (tmp_path / "plain-run-0" / "thesis.txt").write_text("of somebody else")
-    with tiny("cut", "plain") as engine:
+    with tiny("cut", "plain", 2.0) as engine:
         with pytest.raises(UnusableImplementation, match="without any failure") as refused:
             Episodes(engine, tmp_path).check()
         kept = tmp_path / "plain-run-1"
@@ -240,6 +240,7 @@ def test_an_engine_that_ends_before_its_input_is_told_that_its_processes_did(tmp
     assert f"a job finishes when all of its sources have ended{said}" in str(refused.value)
 
 
+@pytest.mark.slow  # it waits for the end of the patience; what is kept, and where, is tested above
 def test_the_command_leaves_the_evidence_of_a_plain_run_that_fails(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

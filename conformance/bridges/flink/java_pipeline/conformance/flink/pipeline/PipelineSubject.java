@@ -52,6 +52,7 @@ final class PipelineSubject implements Subject {
     private JobID id;
     private boolean isReleased;
     private Watch.Checkpoint stopping; // the savepoint with which the job is being stopped
+    private long stopped; // its number
 
     PipelineSubject(JobPlan plan) {
         try {
@@ -283,7 +284,8 @@ final class PipelineSubject implements Subject {
                         CheckpointProperties::isSynchronous,
                         cluster.stopWithSavepoint(id, folder(), false, SavepointFormatType.CANONICAL));
         if (answer.has("checkpoint")) {
-            stopping = watch.checkpoints.get(answer.get("checkpoint").longValue());
+            stopped = answer.get("checkpoint").longValue();
+            stopping = watch.checkpoints.get(stopped);
         }
         return answer;
     }
@@ -298,9 +300,9 @@ final class PipelineSubject implements Subject {
         ObjectNode checkpoint = Json.object().put("checkpoint", number).put("kind", one.kind);
         ArrayNode parallelism = checkpoint.putArray("parallelism");
         job.plan.vertices.forEach(vertex -> parallelism.add(vertex.parallelism));
-        // Once a source has ended, a reader may have finished: what it has read to the end is stored no more. Where the
-        // last checkpoint of a master is that was lost may be known to nobody.
-        if (!job.isAnyEnded() && !one.location.isEmpty()) {
+        // Once a source has ended or the job was stopped, a reader may have finished: what it has read is stored no
+        // more. Where the last checkpoint of a master is that was lost may be known to nobody.
+        if (!job.isAnyEnded() && !isBehindTheStop(number) && !one.location.isEmpty()) {
             try {
                 StoredSplits.say(job.plan, one.location, checkpoint);
             } catch (NoSuchFileException | FileNotFoundException deleted) { // a job that has finished keeps savepoints
@@ -311,6 +313,11 @@ final class PipelineSubject implements Subject {
             }
         }
         return checkpoint.put("location", one.location);
+    }
+
+    /** Whether a checkpoint is newer than the savepoint with which the job is stopped, unless that has failed. */
+    private boolean isBehindTheStop(long number) {
+        return stopping != null && number > stopped && (stopping.isCompleted || !stopping.hasEnded);
     }
 
     /** What readers have, and what was counted in front of the last watermark. */
