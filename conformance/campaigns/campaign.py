@@ -160,9 +160,8 @@ def resume(
     plan = files.read_plan(folder, runner.names.components)
     with held(folder):
         result = load(folder, runner.names.components) if (folder / files.RESULT).exists() else None
-        if (
-            result is None or result.plan.implementations != plan.implementations
-        ):  # or else one of the files was changed
+        # A result names what its plan does, unless one of the two files was changed.
+        if result is None or result.plan.implementations != plan.implementations:
             check_chosen(plan.implementations, chosen, str(folder / files.PLAN))
         if result is not None:
             return result

@@ -45,7 +45,7 @@ def a_repeated_acknowledgement_changes_nothing(ledger: Ledger, seen: Seen[None, 
     """An acknowledgement that arrives twice, late, or for a checkpoint that nobody knows causes nothing but the release
     of events: no result, no failover, no notification of the coordinator; neither at once nor in the turn that it
     queues."""
-    arrives = bool(seen.operands)
+    arrives = bool(seen.operands)  # a turn has none
     if not arrives and ledger.turns.current != REPEATED:
         return False
     for signal in seen.signals:

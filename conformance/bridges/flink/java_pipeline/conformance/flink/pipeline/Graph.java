@@ -44,7 +44,7 @@ final class Graph {
         if (plan.location != null) {
             made.setSavepointRestoreSettings(SavepointRestoreSettings.forPath(plan.location));
         }
-        Restores.of(job, made);
+        Restores.listen(job, made);
         return made;
     }
 

@@ -13,8 +13,8 @@ import org.apache.flink.util.SerializedValue;
 
 /**
  * Which checkpoint each restore of a job has restored. The statistics of Flink keep only the last one, so the checkpoint
- * coordinator tells a hook, while it restores: behind the new attempts of the tasks, which the same action has made, and
- * before they are scheduled.
+ * coordinator notifies a hook while it restores: after the same action has made the new attempts of the tasks, and before
+ * they are scheduled. So the times of both, by the clock of this JVM, say which attempts a restore has made.
  */
 final class Restores {
 
@@ -36,7 +36,7 @@ final class Restores {
         return all.get(number);
     }
 
-    /** The number of the one of which an attempt is that was made then, {@code from} a number on; -1: of none. */
+    /** The number of the first restore, {@code from} a number on, that came after an attempt was made; -1: none did. */
     synchronized int of(long made, int from) {
         for (int number = from; number < all.size(); number++) {
             if (all.get(number).at >= made) {
@@ -55,8 +55,8 @@ final class Restores {
         return found;
     }
 
-    /** Lets the checkpoint coordinators of a job tell what they restore. */
-    static void of(LiveJob job, JobGraph graph) throws IOException {
+    /** Lets the checkpoint coordinators of a job notify a hook of what they restore. */
+    static void listen(LiveJob job, JobGraph graph) throws IOException {
         JobCheckpointingSettings settings = graph.getCheckpointingSettings();
         MasterTriggerRestoreHook.Factory[] hooks = {new Factory(job.number)};
         graph.setSnapshotSettings(
@@ -85,7 +85,7 @@ final class Restores {
         }
     }
 
-    /** Flink tells it of a checkpoint only if it has stored something there, so it stores nothing, with a version. */
+    /** Flink notifies it of a checkpoint only if it has stored something there, so it stores zero bytes in each. */
     private static final class Hook
             implements MasterTriggerRestoreHook<byte[]>, SimpleVersionedSerializer<byte[]> {
 
